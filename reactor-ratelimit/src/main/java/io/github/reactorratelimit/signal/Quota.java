@@ -1,0 +1,36 @@
+package io.github.reactorratelimit.signal;
+
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One quota as a response described it: how much there is, how much is left, and when there is more.
+ *
+ * @param name the server's name for it, a policy or header family; {@code ""} if it has none
+ * @param unit what is counted, {@code "requests"} unless the response says otherwise
+ * @param limit the quota's size, or -1 if not said
+ * @param remaining what is left, or -1 if not said; fractions are cut off, so 0 means that less than one is left
+ * @param used what was used, or -1 if not said
+ * @param reset time from the receipt of the response until there is more, or null if not said
+ * @param window the length of the quota's window, or null if not said
+ * @param partition the server's own key for this quota (a partition key, a bucket identity), or null
+ */
+public record Quota(
+        String name,
+        String unit,
+        long limit,
+        long remaining,
+        long used,
+        @Nullable Duration reset,
+        @Nullable Duration window,
+        @Nullable String partition) {
+
+    /**
+     * Whether nothing is left, so that the next call would be refused.
+     *
+     * @return true if {@code remaining} is known to be 0
+     */
+    public boolean exhausted() {
+        return remaining == 0;
+    }
+}

@@ -1,0 +1,331 @@
+package io.github.reactorratelimit.signal;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one response said about limits. Immutable, safe to share between threads; every time is a duration counted from
+ * the receipt of the response, so a skewed clock no longer matters.
+ */
+public final class RateLimitSignal {
+
+    private final int status;
+    private final boolean throttled;
+    private final @Nullable String terminal;
+    private final @Nullable Duration hint;
+    private final @Nullable Duration delay;
+    private final boolean coarse;
+    private final List<Quota> quotas;
+    private final @Nullable String scope;
+    private final long cost;
+    private final double usage;
+    private final @Nullable String reason;
+
+    private RateLimitSignal(Builder builder) {
+        this.status = builder.status;
+        this.throttled = builder.throttled;
+        this.terminal = builder.terminal;
+        this.hint = builder.hint;
+        this.delay = builder.delay;
+        this.coarse = builder.coarse;
+        this.quotas = List.copyOf(builder.quotas);
+        this.scope = builder.scope;
+        this.cost = builder.cost;
+        this.usage = builder.usage;
+        this.reason = builder.reason;
+    }
+
+    /**
+     * The signal of a response that says nothing about limits and was not refused for one.
+     *
+     * @param status the HTTP status, 0 if there was none
+     * @return an empty signal
+     */
+    public static RateLimitSignal none(int status) {
+        return new Builder(status).build();
+    }
+
+    /**
+     * Starts a signal.
+     *
+     * @param status the HTTP status, 0 if there was none
+     * @return a builder
+     */
+    public static Builder of(int status) {
+        return new Builder(status);
+    }
+
+    /**
+     * The HTTP status, or 0 if there was none.
+     *
+     * @return the status
+     */
+    public int status() {
+        return status;
+    }
+
+    /**
+     * Whether the server refused this call because of a limit: it did not act on it.
+     *
+     * @return true if refused for a limit
+     */
+    public boolean throttled() {
+        return throttled;
+    }
+
+    /**
+     * Why waiting does not help (a spend limit, an exhausted plan), or null if it does.
+     *
+     * @return the reason of a terminal throttle, or null
+     */
+    public @Nullable String terminal() {
+        return terminal;
+    }
+
+    /**
+     * The explicit hint, the longest valid one of {@code Retry-After} and its kin; null if there was none.
+     *
+     * @return how long the server asked to wait, or null
+     */
+    public @Nullable Duration hint() {
+        return hint;
+    }
+
+    /**
+     * How long to hold back: the longest of everything that counts, the hint and the reset of each exhausted quota; null
+     * if nothing counts. On a throttled response null means that the limiter's own backoff applies.
+     *
+     * @return the time to hold back, never negative, or null
+     */
+    public @Nullable Duration delay() {
+        return delay;
+    }
+
+    /**
+     * Whether {@link #delay()} came from an absolute time in whole seconds, which may be up to a second short of the
+     * truth. The limiter adds its margin then.
+     *
+     * @return true if the delay needs a margin
+     */
+    public boolean coarse() {
+        return coarse;
+    }
+
+    /**
+     * The quotas that the response described, in its order.
+     *
+     * @return the quotas, possibly none
+     */
+    public List<Quota> quotas() {
+        return quotas;
+    }
+
+    /**
+     * Whom the signal is about, as the server named it ({@code "user"}, {@code "application"}, {@code "global"}); null if
+     * it named nobody.
+     *
+     * @return the named scope, or null
+     */
+    public @Nullable String scope() {
+        return scope;
+    }
+
+    /**
+     * What the call cost in the server's own count, or -1 if not said.
+     *
+     * @return the cost, or -1
+     */
+    public long cost() {
+        return cost;
+    }
+
+    /**
+     * How much of the quota is used, as a share: 0.8 is 80 %. NaN if not said.
+     *
+     * @return the usage figure, or NaN
+     */
+    public double usage() {
+        return usage;
+    }
+
+    /**
+     * Which rule decided, for people; null if nothing was to decide.
+     *
+     * @return a short sentence, or null
+     */
+    public @Nullable String reason() {
+        return reason;
+    }
+
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder("status ").append(status);
+        if (throttled) {
+            text.append(", throttled");
+        }
+        if (terminal != null) {
+            text.append(", terminal: ").append(terminal);
+        }
+        if (delay != null) {
+            text.append(", wait ").append(delay);
+        }
+        if (scope != null) {
+            text.append(", scope ").append(scope);
+        }
+        for (Quota quota : quotas) {
+            text.append(", quota ").append(quota);
+        }
+        if (reason != null) {
+            text.append(" (").append(reason).append(')');
+        }
+        return text.toString();
+    }
+
+    /** Collects what a dialect read. Not thread-safe. */
+    public static final class Builder {
+
+        private final int status;
+        private boolean throttled;
+        private @Nullable String terminal;
+        private @Nullable Duration hint;
+        private @Nullable Duration delay;
+        private boolean coarse;
+        private List<Quota> quotas = List.of();
+        private @Nullable String scope;
+        private long cost = -1;
+        private double usage = Double.NaN;
+        private @Nullable String reason;
+
+        private Builder(int status) {
+            this.status = status;
+        }
+
+        /**
+         * Says whether the call was refused because of a limit.
+         *
+         * @param refused true if it was; default false
+         * @return this builder
+         */
+        public Builder throttled(boolean refused) {
+            this.throttled = refused;
+            return this;
+        }
+
+        /**
+         * Says that waiting does not help.
+         *
+         * @param why the reason, for people
+         * @return this builder
+         */
+        public Builder terminal(@Nullable String why) {
+            this.terminal = why;
+            return this;
+        }
+
+        /**
+         * Sets the explicit hint.
+         *
+         * @param time how long the server asked to wait, not negative
+         * @return this builder
+         */
+        public Builder hint(@Nullable Duration time) {
+            this.hint = notNegative("hint", time);
+            return this;
+        }
+
+        /**
+         * Sets the time to hold back.
+         *
+         * @param time the longest of what counts, not negative
+         * @return this builder
+         */
+        public Builder delay(@Nullable Duration time) {
+            this.delay = notNegative("delay", time);
+            return this;
+        }
+
+        /**
+         * Says that the delay came from an absolute time in whole seconds.
+         *
+         * @param wholeSeconds true if it did; default false
+         * @return this builder
+         */
+        public Builder coarse(boolean wholeSeconds) {
+            this.coarse = wholeSeconds;
+            return this;
+        }
+
+        /**
+         * Sets the quotas.
+         *
+         * @param all the quotas in the response's order
+         * @return this builder
+         */
+        public Builder quotas(List<Quota> all) {
+            this.quotas = Objects.requireNonNull(all, "quotas");
+            return this;
+        }
+
+        /**
+         * Names whom the signal is about.
+         *
+         * @param name the server's name of the scope
+         * @return this builder
+         */
+        public Builder scope(@Nullable String name) {
+            this.scope = name;
+            return this;
+        }
+
+        /**
+         * Sets what the call cost in the server's own count.
+         *
+         * @param units the cost, -1 if not said
+         * @return this builder
+         */
+        public Builder cost(long units) {
+            this.cost = units;
+            return this;
+        }
+
+        /**
+         * Sets the usage figure.
+         *
+         * @param share 0.8 is 80 %; NaN if not said
+         * @return this builder
+         */
+        public Builder usage(double share) {
+            this.usage = share;
+            return this;
+        }
+
+        /**
+         * Says which rule decided.
+         *
+         * @param sentence a short sentence for people
+         * @return this builder
+         */
+        public Builder reason(@Nullable String sentence) {
+            this.reason = sentence;
+            return this;
+        }
+
+        /**
+         * Ends the signal.
+         *
+         * @return what was said
+         */
+        public RateLimitSignal build() {
+            return new RateLimitSignal(this);
+        }
+
+        private static @Nullable Duration notNegative(String name, @Nullable Duration time) {
+            if (time != null && time.isNegative()) {
+                throw new IllegalArgumentException(name + " must not be negative, was " + time);
+            }
+            return time;
+        }
+    }
+}
