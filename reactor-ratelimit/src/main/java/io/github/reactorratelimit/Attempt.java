@@ -1,0 +1,571 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.signal.Headers;
+import io.github.reactorratelimit.signal.RateLimitSignal;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import org.reactivestreams.Subscription;
+import reactor.core.CoreSubscriber;
+import reactor.core.Exceptions;
+import reactor.core.publisher.Operators;
+import reactor.util.context.Context;
+
+/**
+ * One attempt of one call: its ticket, its permit and the subscriber of its source in one object, and one state machine.
+ *
+ * <pre>
+ *   IDLE ──request──► WAITING ──granted──► RUNNING ──over──► DONE
+ *                        │ refused            │ to be tried again: the first attempt goes on as the
+ *                        ▼                    ▼ subscription of the retry loop
+ *                       DONE               HANDED ON
+ *   cancel: from anywhere to CANCELLED
+ * </pre>
+ *
+ * The source is subscribed only after the step from WAITING to RUNNING. Whoever loses that step against a cancel does
+ * nothing: the cancel gives back.
+ */
+final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription, Exchange {
+
+    private static final int IDLE = 0;
+    private static final int WAITING = 1;
+    private static final int RUNNING = 2;
+    private static final int DONE = 3;
+    private static final int HANDED_ON = 4;
+    private static final int CANCELLED = 5;
+
+    @SuppressWarnings("rawtypes")
+    private static final AtomicIntegerFieldUpdater<Attempt> STATE =
+            AtomicIntegerFieldUpdater.newUpdater(Attempt.class, "state");
+
+    @SuppressWarnings("rawtypes")
+    private static final AtomicReferenceFieldUpdater<Attempt, Subscription> UPSTREAM =
+            AtomicReferenceFieldUpdater.newUpdater(Attempt.class, Subscription.class, "upstream");
+
+    private static final RateLimitSignal NOTHING = RateLimitSignal.none(0);
+
+    private final Limited<T> limited;
+    private final CoreSubscriber<? super T> actual;
+    private final boolean first;
+    private @Nullable Retries retries;
+    private @Nullable Context context;
+    private @Nullable Draining draining;
+    private @Nullable Throwable verdict;
+    private long requested;
+    private volatile int state;
+    private volatile @Nullable Subscription upstream;
+    private volatile boolean headed;
+    private boolean emitted;
+    /** An inner operator has heard the response, and maybe retried. */
+    private volatile boolean heardInside;
+
+    private volatile boolean retriedInside;
+
+    Attempt(Limited<T> limited, Demand demand, CoreSubscriber<? super T> actual, @Nullable Retries retries) {
+        super(demand, limited.tells());
+        this.limited = limited;
+        this.actual = actual;
+        this.first = retries == null;
+        this.retries = retries;
+        this.front = retries != null;
+    }
+
+    // ------------------------------------------------------------------------------------------- as a subscription
+
+    @Override
+    public void request(long n) {
+        if (!Operators.validate(n)) {
+            return;
+        }
+        Subscription running;
+        synchronized (this) {
+            requested = Operators.addCap(requested, n);
+            running = upstream;
+        }
+        if (running != null) {
+            running.request(n);
+        } else if (STATE.compareAndSet(this, IDLE, WAITING)) {
+            ask();
+        }
+    }
+
+    private void ask() {
+        Admission admission = admission();
+        RetryPolicy policy = limited.operator().policy();
+        try {
+            Retries behind = retries;
+            long rest = behind == null ? 0 : behind.restNanos();
+            long longest = behind == null
+                    ? Math.min(demand.maxWaitNanos(), policy.deadlineNanos())
+                    : behind.leftNanos(admission.now());
+            admission.acquire(this, RateLimitContext.laneOf(actual.currentContext()), rest, longest);
+        } catch (RuntimeException e) {
+            if (!STATE.compareAndSet(this, WAITING, DONE)) {
+                throw e;
+            }
+            actual.onError(e);
+        }
+    }
+
+    @Override
+    public void cancel() {
+        int before = state;
+        while (before != DONE && before != CANCELLED && !STATE.compareAndSet(this, before, CANCELLED)) {
+            before = state;
+        }
+        switch (before) {
+            case WAITING -> admission().cancel(this);
+            case RUNNING -> {
+                Operators.terminate(UPSTREAM, this);
+                Draining drain = draining;
+                if (drain != null) {
+                    drain.cancel();
+                }
+                admission().abort(this);
+            }
+            case HANDED_ON -> Operators.terminate(UPSTREAM, this);
+            default -> {}
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------------- as a ticket
+
+    @Override
+    void emit() {
+        if (timedOut) {
+            overdue();
+            return;
+        }
+        RateLimitException refused = refusal;
+        if (!STATE.compareAndSet(this, WAITING, refused == null ? RUNNING : DONE)) {
+            return;
+        }
+        if (refused == null) {
+            run();
+        } else {
+            Throwable last = retries == null ? null : retries.last();
+            actual.onError(last == null ? refused : refused.after(last));
+        }
+    }
+
+    private void run() {
+        if (retries != null) {
+            retries.attempted(sentAt - joinedAt);
+        }
+        Publisher<? extends T> source;
+        try {
+            source = limited.source().apply(this);
+        } catch (Throwable e) {
+            Exceptions.throwIfFatal(e);
+            source = null;
+            onError(e);
+        }
+        if (source != null) {
+            source.subscribe(this);
+            long timeout = limited.operator().policy().timeoutNanos();
+            if (tells == Tells.HEAD && timeout != Exact.NEVER && state == RUNNING && !headed) {
+                admission().watch(this, timeout, false);
+            }
+        }
+    }
+
+    /** The attempt timeout is over, or the time to drain. */
+    private void overdue() {
+        Draining drain = draining;
+        if (drain != null) {
+            drain.cancel();
+            drain.over();
+        } else if (state == RUNNING && !headed) {
+            Subscription running = upstream;
+            long timeout = limited.operator().policy().timeoutNanos();
+            boolean sent = tells != Tells.SENDING || sentTold;
+            Throwable outcome =
+                    judge(new AttemptTimeoutException(name(), keys(), java.time.Duration.ofNanos(timeout), sent));
+            if (end(outcome) && running != null) {
+                running.cancel();
+            }
+        }
+    }
+
+    // ----------------------------------------------------------------------------------------------- as an exchange
+
+    @Override
+    public void sent() {
+        admission().sent(this);
+        long timeout = limited.operator().policy().timeoutNanos();
+        if (timeout != Exact.NEVER && !headed) {
+            admission().watch(this, timeout, false);
+        }
+    }
+
+    @Override
+    public int bodyBytes(int status, Headers headers) {
+        return limited.operator().dialect().bodyBytes(status, headers);
+    }
+
+    @Override
+    public Verdict head(int status, Headers headers) {
+        return head(limited.operator().read(status, headers));
+    }
+
+    @Override
+    public Verdict head(int status, Headers headers, byte[] body) {
+        return head(limited.operator().read(status, headers, body));
+    }
+
+    private Verdict head(RateLimitSignal signal) {
+        headed = true;
+        Throwable failure = judge(signal, null);
+        if (failure == null) {
+            return Verdict.PASS;
+        }
+        verdict = failure;
+        return Verdict.discard(failure);
+    }
+
+    @Override
+    public int attempt() {
+        return retries == null ? 1 : retries.attempts();
+    }
+
+    // --------------------------------------------------------------------------------------------- as a subscriber
+
+    @Override
+    public Context currentContext() {
+        Context known = context;
+        if (known == null) {
+            known = Layers.mark(actual.currentContext(), this);
+            context = known;
+        }
+        return known;
+    }
+
+    @Override
+    public void onSubscribe(Subscription subscription) {
+        long n = adopt(subscription);
+        if (n > 0) {
+            subscription.request(limited.single() ? Long.MAX_VALUE : n);
+        }
+    }
+
+    /** Takes a subscription for upstream; what is requested so far, 0 if it comes too late and is cancelled. */
+    private long adopt(Subscription subscription) {
+        synchronized (this) {
+            if (UPSTREAM.compareAndSet(this, null, subscription)) {
+                return requested;
+            }
+        }
+        subscription.cancel();
+        return 0;
+    }
+
+    @Override
+    public void onNext(T element) {
+        if (state != RUNNING || draining != null) {
+            Operators.onNextDropped(element, currentContext());
+            return;
+        }
+        boolean unheard = !headed;
+        if (unheard && !handsOn(element)) {
+            return;
+        }
+        emitted = true;
+        if (limited.single()) {
+            if (STATE.compareAndSet(this, RUNNING, DONE)) {
+                Ticket out = concluded();
+                actual.onNext(element);
+                actual.onComplete();
+                admission().carryOut(out);
+            } else {
+                Operators.onDiscard(element, currentContext());
+            }
+        } else {
+            if (unheard && !headed) {
+                headed = true;
+                admission().hear(this, NOTHING, 0, false);
+            }
+            actual.onNext(element);
+        }
+    }
+
+    /** Looks at the first element: false if it is a response that is not handed on. */
+    private boolean handsOn(T element) {
+        ResponseReader<? super T> reader = limited.operator().readerOf(element);
+        if (reader == null || heardInside) {
+            return true;
+        }
+        Throwable failure;
+        try {
+            failure = judge(limited.operator().read(reader.status(element), reader.headers(element)), null);
+        } catch (Throwable e) {
+            Exceptions.throwIfFatal(e);
+            onError(e);
+            return false;
+        }
+        headed = true;
+        if (failure == null) {
+            return true;
+        }
+        Draining drain = new Draining(failure);
+        draining = drain;
+        drain.start(reader, element);
+        return false;
+    }
+
+    @Override
+    public void onComplete() {
+        if (draining == null && STATE.compareAndSet(this, RUNNING, DONE)) {
+            Ticket out = concluded();
+            actual.onComplete();
+            admission().carryOut(out);
+        }
+    }
+
+    private @Nullable Ticket concluded() {
+        Ticket out = headed ? admission().released(this) : admission().heard(this, NOTHING, 0, true);
+        limited.operator().budget().returnSuccess();
+        return out;
+    }
+
+    @Override
+    public void onError(Throwable error) {
+        if (state != RUNNING || draining != null) {
+            Operators.onErrorDropped(error, currentContext());
+            return;
+        }
+        Throwable outcome = error.equals(verdict) ? error : judge(error);
+        if (!end(outcome)) {
+            Operators.onErrorDropped(error, currentContext());
+        }
+    }
+
+    // -------------------------------------------------------------------------------------------------- the verdict
+
+    /** What becomes of a response: null if it is handed on, else what the attempt ends with. */
+    private @Nullable Throwable judge(RateLimitSignal signal, @Nullable Throwable error) {
+        RateLimitOperator operator = limited.operator();
+        Outcome outcome = Outcome.of(signal);
+        boolean goesOn = outcome != Outcome.PASSES && mayRetry(outcome) && !operator.handsOn(signal);
+        Retries behind = outcome == Outcome.PASSES ? null : behind();
+        String givesUp = null;
+        long pause = 0;
+        if (behind != null) {
+            Throwable cause = error == null ? new RefusedResponseException(name(), keys(), signal) : error;
+            behind.failed(cause, signal.status(), true);
+            if (goesOn) {
+                givesUp = outcome == Outcome.THROTTLED
+                        ? behind.refused(signal, heardInside)
+                        : behind.failedFor(outcome == Outcome.UNAVAILABLE);
+            }
+            if (outcome == Outcome.UNAVAILABLE && !heardInside) {
+                pause = goesOn && givesUp == null ? behind.restNanos() : operator.pauseNanos();
+                behind.restAtTheGate();
+            }
+        }
+        if (!heardInside) {
+            admission().hear(this, signal, pause, false);
+        }
+        if (behind == null || !goesOn) {
+            return error;
+        }
+        if (givesUp == null) {
+            return Again.INSTANCE;
+        }
+        return operator.policy().returnsLastResponse() ? error : behind.exhausted(keys(), givesUp);
+    }
+
+    /** What an attempt that failed ends with. */
+    private Throwable judge(Throwable error) {
+        Failure failure = limited.operator().read(error);
+        if (failure == null || retriedInside || emitted) {
+            return error;
+        }
+        if (failure.kind() == Failure.Kind.RESPONSE) {
+            headed = true;
+            Throwable outcome = judge(limited.operator().read(failure.status(), failure.headers()), error);
+            return outcome == null ? error : outcome;
+        }
+        Outcome outcome = Outcome.of(failure);
+        if (outcome == Outcome.PASSES || !mayRetry(outcome)) {
+            return outcome == Outcome.NOT_SENT ? NotSent.mark(error) : error;
+        }
+        Retries behind = behind();
+        behind.failed(error, 0, outcome != Outcome.NOT_SENT);
+        String givesUp = behind.failedFor(false);
+        return givesUp == null ? Again.INSTANCE : behind.exhausted(keys(), givesUp);
+    }
+
+    private boolean mayRetry(Outcome outcome) {
+        RateLimitOperator operator = limited.operator();
+        return !retriedInside
+                && !emitted
+                && !operator.policy().isNone()
+                && operator.isReplayable()
+                && (outcome.anyMethod() || operator.isIdempotent(demand));
+    }
+
+    private Retries behind() {
+        Retries known = retries;
+        if (known == null) {
+            RateLimitOperator operator = limited.operator();
+            known = new Retries(admission().settings(), operator.policy(), operator.budget(), demand, joinedAt);
+            known.attempted(sentAt - joinedAt);
+            retries = known;
+        }
+        return known;
+    }
+
+    // ------------------------------------------------------------------------------------------------------ the end
+
+    /** Ends the attempt, in an error or in another attempt; false if it was over already. */
+    private boolean end(Throwable outcome) {
+        boolean again = outcome instanceof Again;
+        if (!STATE.compareAndSet(this, RUNNING, again && first ? HANDED_ON : DONE)) {
+            return false;
+        }
+        Ticket out = admission().released(this);
+        if (again && first) {
+            handOn();
+        } else {
+            actual.onError(outcome);
+        }
+        admission().carryOut(out);
+        return true;
+    }
+
+    /** From here on this attempt is only the subscription of the loop that tries again. */
+    private void handOn() {
+        Subscription over = upstream;
+        synchronized (this) {
+            if (over != null && over != Operators.cancelledSubscription()) {
+                UPSTREAM.compareAndSet(this, over, null);
+            }
+        }
+        Retries behind = behind();
+        Loop loop = new Loop();
+        if (limited.single()) {
+            new MonoAgain<>(limited, behind).retryWhen(Resubscribe.INSTANCE).subscribe(loop);
+        } else {
+            new FluxAgain<>(limited, behind).retryWhen(Resubscribe.INSTANCE).subscribe(loop);
+        }
+    }
+
+    void claim(boolean retries) {
+        heardInside = true;
+        if (retries) {
+            retriedInside = true;
+        }
+    }
+
+    private Admission admission() {
+        return limited.operator().admission();
+    }
+
+    private String name() {
+        return admission().settings().name();
+    }
+
+    private List<String> keys() {
+        Slot line = slot;
+        return line == null ? List.of() : Tree.labels(line.node);
+    }
+
+    /** Hands the signals of the later attempts to the caller. */
+    private final class Loop implements CoreSubscriber<T> {
+
+        @Override
+        public Context currentContext() {
+            return actual.currentContext();
+        }
+
+        @Override
+        public void onSubscribe(Subscription subscription) {
+            long n = adopt(subscription);
+            if (n > 0) {
+                subscription.request(n);
+            }
+        }
+
+        @Override
+        public void onNext(T element) {
+            actual.onNext(element);
+        }
+
+        @Override
+        public void onError(Throwable error) {
+            actual.onError(error);
+        }
+
+        @Override
+        public void onComplete() {
+            actual.onComplete();
+        }
+    }
+
+    /** Frees a response that is not handed on, and ends the attempt then. */
+    private final class Draining implements CoreSubscriber<Object> {
+
+        /** How long a client may take to free a response. */
+        private static final long LONGEST_NANOS = 1_000_000_000L;
+
+        private final Throwable outcome;
+
+        @SuppressWarnings("UnusedVariable") // Read through DRAIN.
+        private volatile @Nullable Subscription drain;
+
+        @SuppressWarnings("rawtypes")
+        private static final AtomicReferenceFieldUpdater<Attempt.Draining, Subscription> DRAIN =
+                AtomicReferenceFieldUpdater.newUpdater(Attempt.Draining.class, Subscription.class, "drain");
+
+        Draining(Throwable outcome) {
+            this.outcome = outcome;
+        }
+
+        void start(ResponseReader<? super T> reader, T response) {
+            try {
+                reader.discard(response).subscribe(this);
+            } catch (Throwable e) {
+                Exceptions.throwIfFatal(e);
+                over();
+            }
+            if (state == RUNNING) {
+                admission().watch(Attempt.this, LONGEST_NANOS, true);
+            }
+        }
+
+        void cancel() {
+            Operators.terminate(DRAIN, this);
+        }
+
+        void over() {
+            end(outcome);
+        }
+
+        @Override
+        public Context currentContext() {
+            return Attempt.this.currentContext();
+        }
+
+        @Override
+        public void onSubscribe(Subscription subscription) {
+            if (Operators.setOnce(DRAIN, this, subscription)) {
+                subscription.request(Long.MAX_VALUE);
+            }
+        }
+
+        @Override
+        public void onNext(Object nothing) {}
+
+        @Override
+        public void onError(Throwable ignored) {
+            over();
+        }
+
+        @Override
+        public void onComplete() {
+            over();
+        }
+    }
+}

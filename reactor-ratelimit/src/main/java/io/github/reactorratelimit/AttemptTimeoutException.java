@@ -1,0 +1,38 @@
+package io.github.reactorratelimit;
+
+import java.time.Duration;
+import java.util.List;
+
+/** An attempt had no response head within the attempt timeout. The server may have acted on it. */
+public final class AttemptTimeoutException extends RateLimitException {
+
+    private static final long serialVersionUID = 1L;
+
+    private final Duration timeout;
+    private final boolean sent;
+
+    AttemptTimeoutException(String limiter, List<String> keys, Duration timeout, boolean sent) {
+        super(
+                limiter,
+                keys,
+                "No answer within the attempt timeout of " + timeout + " under limiter '" + limiter
+                        + "'. Raise attemptTimeout, or say noTimeout() for calls without an end.",
+                null);
+        this.timeout = timeout;
+        this.sent = sent;
+    }
+
+    /**
+     * The attempt timeout.
+     *
+     * @return the time from sending to the response head
+     */
+    public Duration timeout() {
+        return timeout;
+    }
+
+    @Override
+    public boolean mayHaveBeenSent() {
+        return sent;
+    }
+}

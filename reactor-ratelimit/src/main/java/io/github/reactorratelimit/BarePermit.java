@@ -1,0 +1,42 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.signal.RateLimitSignal;
+
+/** A permit in the caller's own hands: its grant counts as the response head. */
+class BarePermit extends Ticket implements Permit {
+
+    private final Admission admission;
+
+    BarePermit(Admission admission, Demand demand) {
+        super(demand, Tells.NOTHING);
+        this.admission = admission;
+    }
+
+    @Override
+    void emit() {}
+
+    @Override
+    public final void sent() {
+        admission.sent(this);
+    }
+
+    @Override
+    public final void settle(String unit, long actual) {
+        admission.settle(this, unit, actual);
+    }
+
+    @Override
+    public final void hear(RateLimitSignal signal) {
+        admission.hear(this, signal, 0, false);
+    }
+
+    @Override
+    public final void complete(RateLimitSignal signal) {
+        admission.hear(this, signal, 0, true);
+    }
+
+    @Override
+    public final void release() {
+        admission.release(this);
+    }
+}

@@ -1,0 +1,117 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.signal.Quota;
+import io.github.reactorratelimit.signal.RateLimitSignal;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a limiter does about what a server says: a refusal closes the scope for everybody, waves of refusals without a
+ * hint close it longer and longer, and a quota at zero closes it before anybody is refused.
+ */
+final class Cooldowns {
+
+    /** Servers cut the fractions off whole-second resets, and off their Date. */
+    private static final long COARSE_MARGIN_NANOS = 1_000_000_000L;
+
+    private static final long SECOND_NANOS = 1_000_000_000L;
+    /** The least after a hint of (almost) zero, doubling per wave. */
+    private static final long FLOOR_NANOS = 10_000_000L;
+
+    private final Settings settings;
+    private int generation;
+
+    Cooldowns(Settings settings) {
+        this.settings = settings;
+    }
+
+    /** What a permit granted now carries: it knows of every closing so far. */
+    int generation() {
+        return generation;
+    }
+
+    /** Whether a node is closed on the server's word for longer than is obeyed. */
+    boolean isTooLong(long now, Node node) {
+        return node.gate.serverSaid && Exact.subtract(node.gate.closedUntil, now) > settings.maxServerDelayNanos();
+    }
+
+    /** Hears what the response to a permit said about its narrowest scope; what was closed, or null. */
+    @Nullable
+    Throttle hear(long now, Node leaf, int permitGeneration, RateLimitSignal signal, double random) {
+        if (signal.throttled()) {
+            return refused(now, leaf, permitGeneration, signal, random);
+        }
+        Duration delay = signal.delay();
+        Quota exhausted = exhausted(signal);
+        if (delay != null && exhausted != null) {
+            return emptied(now, leaf, signal, exhausted, Exact.nanos(delay));
+        }
+        if (signal.status() < 500 && permitGeneration >= leaf.gate.generation) {
+            leaf.gate.waves = 0;
+        }
+        return null;
+    }
+
+    private Throttle refused(long now, Node leaf, int permitGeneration, RateLimitSignal signal, double random) {
+        Gate gate = leaf.gate;
+        boolean nextWave = permitGeneration >= gate.generation || gate.generation == 0;
+        if (nextWave) {
+            gate.waves = Math.min(gate.waves + 1, 62);
+            gate.generation = ++generation;
+        }
+        Duration said = signal.delay();
+        long wait;
+        if (said == null) {
+            if (!nextWave) {
+                return new Throttle(leaf, signal, Math.max(0, gate.closedUntil - now));
+            }
+            wait = doubled(settings.cooldownNanos(), gate.waves);
+        } else {
+            wait = Exact.add(Exact.nanos(said), signal.coarse() ? COARSE_MARGIN_NANOS : 0);
+            if (wait < FLOOR_NANOS) {
+                wait = doubled(FLOOR_NANOS, gate.waves);
+            }
+        }
+        wait = jittered(wait, random);
+        gate.serverSaid |= said != null;
+        leaf.close(now, Exact.add(now, wait));
+        return new Throttle(leaf, signal, wait);
+    }
+
+    /** A quota at zero closes its scope until the reset, unless our own books say the same: then the finer clock decides. */
+    private @Nullable Throttle emptied(long now, Node leaf, RateLimitSignal signal, Quota quota, long delay) {
+        boolean wholeSeconds = signal.coarse() || delay % SECOND_NANOS == 0;
+        long sureUntil = Exact.add(now, delay - (wholeSeconds ? Math.min(delay, SECOND_NANOS) : 0));
+        for (Meter meter : leaf.meters) {
+            Limit.Kind kind = meter.limit.kind();
+            boolean timed = kind == Limit.Kind.WINDOW || kind == Limit.Kind.BUCKET;
+            if (timed && meter.limit.unit().equals(quota.unit()) && meter.readyAt(now, 1) >= sureUntil) {
+                return null;
+            }
+        }
+        long wait = Exact.add(delay, signal.coarse() ? COARSE_MARGIN_NANOS : 0);
+        leaf.gate.serverSaid = true;
+        leaf.close(now, Exact.add(now, wait));
+        return new Throttle(leaf, signal, wait);
+    }
+
+    private static @Nullable Quota exhausted(RateLimitSignal signal) {
+        for (Quota quota : signal.quotas()) {
+            if (quota.exhausted()) {
+                return quota;
+            }
+        }
+        return null;
+    }
+
+    private long doubled(long base, int wave) {
+        long cap = settings.maxCooldownNanos();
+        long factor = 1L << Math.min(wave - 1, 62);
+        return base > cap / factor ? cap : base * factor;
+    }
+
+    private long jittered(long nanos, double random) {
+        double extra = nanos * settings.jitter() * random;
+        return Exact.add(nanos, (long) extra);
+    }
+}

@@ -1,0 +1,76 @@
+package io.github.reactorratelimit;
+
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import reactor.core.Exceptions;
+
+/**
+ * A trampoline per thread: a grant may complete at once, release, and cause the next grant, a hundred thousand times over,
+ * without one call standing on another.
+ */
+final class Emissions {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Emissions.class);
+    private static final ThreadLocal<Emissions> OF_THREAD = ThreadLocal.withInitial(Emissions::new);
+
+    private @Nullable Ticket first;
+    private @Nullable Ticket last;
+    private boolean running;
+
+    private Emissions() {}
+
+    /** Emits a chain of decided tickets, after those that this thread has not come to yet. */
+    static void emit(Ticket chain) {
+        OF_THREAD.get().run(chain);
+    }
+
+    private void run(Ticket chain) {
+        append(chain);
+        if (running) {
+            return;
+        }
+        running = true;
+        try {
+            for (Ticket ticket = poll(); ticket != null; ticket = poll()) {
+                emitOne(ticket);
+            }
+        } finally {
+            running = false;
+        }
+    }
+
+    private static void emitOne(Ticket ticket) {
+        try {
+            ticket.emit();
+        } catch (Throwable e) {
+            Exceptions.throwIfJvmFatal(e);
+            LOG.error("A subscriber threw from a signal, which the Reactive Streams specification forbids", e);
+        }
+    }
+
+    private void append(Ticket chain) {
+        Ticket tail = chain;
+        while (tail.next != null) {
+            tail = tail.next;
+        }
+        if (last == null) {
+            first = chain;
+        } else {
+            last.next = chain;
+        }
+        last = tail;
+    }
+
+    private @Nullable Ticket poll() {
+        Ticket ticket = first;
+        if (ticket != null) {
+            first = ticket.next;
+            ticket.next = null;
+            if (first == null) {
+                last = null;
+            }
+        }
+        return ticket;
+    }
+}

@@ -1,0 +1,48 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.signal.Headers;
+
+/**
+ * One attempt as an adapter for a client sees it: it tells when the request is written and what the response head said,
+ * and is told what to do with the response.
+ */
+public interface Exchange {
+
+    /** Tells that the request is written now. The attempt timeout starts, and rate limits count from here. */
+    void sent();
+
+    /**
+     * Tells the response head, once. What it says is heard before this returns: a scope that has to close is closed.
+     *
+     * @param status the HTTP status
+     * @param headers the header lines
+     * @return what to do with the response
+     */
+    Verdict head(int status, Headers headers);
+
+    /**
+     * How many bytes of the body are wanted before the verdict, for dialects that read bodies.
+     *
+     * @param status the HTTP status
+     * @param headers the header lines
+     * @return the bytes, 0 if {@link #head(int, Headers)} can be told at once
+     */
+    int bodyBytes(int status, Headers headers);
+
+    /**
+     * Tells head and body together, once, instead of {@link #head(int, Headers)}.
+     *
+     * @param status the HTTP status
+     * @param headers the header lines
+     * @param body the first bytes of the body, at most as many as were wanted; not changed, not kept
+     * @return what to do with the response
+     */
+    Verdict head(int status, Headers headers, byte[] body);
+
+    /**
+     * The number of this attempt.
+     *
+     * @return 1 for the first
+     */
+    int attempt();
+}

@@ -1,0 +1,87 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.signal.Headers;
+
+/**
+ * What an exception says about a call: that there was a response after all, or how far the call got. It decides whether
+ * the call is tried again.
+ */
+public final class Failure {
+
+    enum Kind {
+        /** There was a response; its status and headers decide. */
+        RESPONSE,
+        /** Nothing reached the server: any call may be tried again. */
+        NOT_SENT,
+        /** The server may have acted: only idempotent calls may be tried again. */
+        INTERRUPTED,
+        /** Trying again would not help. */
+        FINAL
+    }
+
+    private static final Headers NO_HEADERS = Headers.of();
+    private static final Failure NOT_SENT = new Failure(Kind.NOT_SENT, 0, NO_HEADERS);
+    private static final Failure INTERRUPTED = new Failure(Kind.INTERRUPTED, 0, NO_HEADERS);
+    private static final Failure FINAL = new Failure(Kind.FINAL, 0, NO_HEADERS);
+
+    private final Kind kind;
+    private final int status;
+    private final Headers headers;
+
+    private Failure(Kind kind, int status, Headers headers) {
+        this.kind = kind;
+        this.status = status;
+        this.headers = headers;
+    }
+
+    /**
+     * The exception stands for a response.
+     *
+     * @param status its HTTP status
+     * @param headers its header lines
+     * @return the failure
+     */
+    public static Failure response(int status, Headers headers) {
+        return new Failure(Kind.RESPONSE, status, headers);
+    }
+
+    /**
+     * Nothing reached the server: refused connections, refused streams, names that do not resolve. Tried again for any
+     * method.
+     *
+     * @return the failure
+     */
+    public static Failure notSent() {
+        return NOT_SENT;
+    }
+
+    /**
+     * The call broke off after it was sent, or may have been. Tried again only if it is idempotent.
+     *
+     * @return the failure
+     */
+    public static Failure interrupted() {
+        return INTERRUPTED;
+    }
+
+    /**
+     * Trying again would not help: bad credentials, bad certificates. Never tried again.
+     *
+     * @return the failure
+     */
+    public static Failure fatal() {
+        return FINAL;
+    }
+
+    Kind kind() {
+        return kind;
+    }
+
+    int status() {
+        return status;
+    }
+
+    Headers headers() {
+        return headers;
+    }
+}

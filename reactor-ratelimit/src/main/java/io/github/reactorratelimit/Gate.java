@@ -1,0 +1,21 @@
+package io.github.reactorratelimit;
+
+/**
+ * A node's cooldown: closed until an instant, and which wave of refusals closed it. Refusals of permits granted before it
+ * closed belong to the same wave: they can lengthen it, they never escalate it.
+ */
+final class Gate {
+
+    /** Closed until then; in the past if open. */
+    long closedUntil = Long.MIN_VALUE;
+    /** A permit of an earlier generation cannot have known of this closing. */
+    int generation;
+    /** Consecutive waves of refusals. */
+    int waves;
+    /** Closed on the server's word, so that the longest obeyed delay applies. */
+    boolean serverSaid;
+
+    boolean isClosed(long now) {
+        return closedUntil > now;
+    }
+}

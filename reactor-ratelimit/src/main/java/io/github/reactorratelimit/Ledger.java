@@ -1,0 +1,108 @@
+package io.github.reactorratelimit;
+
+/**
+ * A first-in-first-out list of (time, amount) in rising time, in two arrays. Amounts of one time, or of times within
+ * {@code grain} of a slot's first, share a slot that counts as the latest of them.
+ */
+final class Ledger {
+
+    private static final int FIRST_CAPACITY = 2;
+    /** Most ledgers of most keys stay empty, so arrays come with the first entry. */
+    private static final long[] NOTHING = {};
+
+    private final long grain;
+    private long[] times = NOTHING;
+    private long[] amounts = NOTHING;
+    private int head;
+    private int size;
+    /** When the last slot began, since its time moves with what joins it. */
+    private long lastBegan;
+
+    Ledger(long grain) {
+        this.grain = grain;
+    }
+
+    int size() {
+        return size;
+    }
+
+    long time(int index) {
+        return times[(head + index) & (times.length - 1)];
+    }
+
+    long amount(int index) {
+        return amounts[(head + index) & (times.length - 1)];
+    }
+
+    void append(long time, long amount) {
+        if (size > 0) {
+            int last = (head + size - 1) & (times.length - 1);
+            assert times[last] <= time : "times rise";
+            if (time - lastBegan <= grain) {
+                times[last] = time;
+                amounts[last] = Exact.add(amounts[last], amount);
+                return;
+            }
+        }
+        if (size == times.length) {
+            grow();
+        }
+        int next = (head + size) & (times.length - 1);
+        times[next] = time;
+        amounts[next] = amount;
+        lastBegan = time;
+        size++;
+    }
+
+    void removeFirst() {
+        head = (head + 1) & (times.length - 1);
+        size--;
+    }
+
+    /**
+     * Changes the amount entered at {@code time}; never below zero.
+     *
+     * @return what it changed by
+     */
+    long adjust(long time, long delta) {
+        int low = 0;
+        int high = size - 1;
+        while (low < high) {
+            int middle = (low + high) >>> 1;
+            if (time(middle) < time) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        if (size == 0 || time(low) < time) {
+            return 0;
+        }
+        int slot = (head + low) & (times.length - 1);
+        long before = amounts[slot];
+        long after = Math.max(0, Exact.add(before, delta));
+        amounts[slot] = after;
+        trim();
+        return after - before;
+    }
+
+    /** Empty slots at the front would make the oldest time look later than it is. */
+    private void trim() {
+        while (size > 0 && amounts[head] == 0) {
+            removeFirst();
+        }
+    }
+
+    private void grow() {
+        int capacity = Math.max(FIRST_CAPACITY, times.length * 2);
+        long[] moreTimes = new long[capacity];
+        long[] moreAmounts = new long[capacity];
+        for (int i = 0; i < size; i++) {
+            moreTimes[i] = time(i);
+            moreAmounts[i] = amount(i);
+        }
+        times = moreTimes;
+        amounts = moreAmounts;
+        head = 0;
+    }
+}

@@ -1,0 +1,415 @@
+package io.github.reactorratelimit;
+
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.time.Duration;
+import java.util.Objects;
+
+/**
+ * So many permits of one unit per period, or so many in flight. Immutable: every method returns a changed copy, and one
+ * limit may be used in any number of limiters.
+ *
+ * <p>{@link #of} is the exact window, the default for "N per period": never more than N in <em>any</em> span of that
+ * length, counted so that it holds at the server. A permit counts until one period and a margin of max(1 ms, 1/1000 of
+ * the period) after the latest instant at which the server can have seen the call: its response head, or one second after
+ * it was sent, whichever is earlier. The margin covers a server clock that runs 1,000 ppm slow. All N go out at once; the
+ * price is one round trip per period. For more than 1,000 permits, ends of calls within 1/1000 of a period of each other
+ * count as the last of them, so that a window's memory is bounded; this only ever waits longer.
+ *
+ * <p>Rates are exact: 7 per 3 s grants over a year what it should. Waits round up, credits round down.
+ */
+public final class Limit {
+
+    /** The unit of limits and costs that name none. */
+    public static final String REQUESTS = "requests";
+
+    enum Kind {
+        WINDOW,
+        BUCKET,
+        IN_FLIGHT,
+        TOTAL
+    }
+
+    private final Kind kind;
+    private final long permits;
+    private final long periodNanos;
+    private final String unit;
+    /** The share of the limit that is used, as an exact fraction. */
+    private final BigInteger shareOver;
+
+    private final BigInteger shareUnder;
+    private final boolean strict;
+    /** Window: the GCRA's burst, 0 for none. Bucket: its capacity. */
+    private final long burst;
+    /** Bucket: what it holds at the start, -1 for all. */
+    private final long initial;
+
+    private final boolean borrowing;
+
+    private Limit(
+            Kind kind,
+            long permits,
+            long periodNanos,
+            String unit,
+            BigInteger shareOver,
+            BigInteger shareUnder,
+            boolean strict,
+            long burst,
+            long initial,
+            boolean borrowing) {
+        this.kind = kind;
+        this.permits = permits;
+        this.periodNanos = periodNanos;
+        this.unit = unit;
+        this.shareOver = shareOver;
+        this.shareUnder = shareUnder;
+        this.strict = strict;
+        this.burst = burst;
+        this.initial = initial;
+        this.borrowing = borrowing;
+    }
+
+    /**
+     * At most so many permits in any span of one period: the exact window.
+     *
+     * @param permits how many, positive
+     * @param period the length of the span, positive
+     * @return the limit
+     * @throws IllegalArgumentException if a value is not positive
+     */
+    public static Limit of(long permits, Duration period) {
+        return create(Kind.WINDOW, positive("permits", permits), positive("period", period), 0);
+    }
+
+    /**
+     * The classic token bucket: it holds at most {@code capacity} permits, is full at the start and gains {@code refill}
+     * permits per {@code period}, evenly. It may pass {@code capacity + rate · t} in any span t, so it does not keep
+     * "N per period" by itself; {@link #of} does.
+     *
+     * @param capacity the most it holds, positive
+     * @param refill permits gained per period, positive
+     * @param period the period, positive
+     * @return the limit
+     * @throws IllegalArgumentException if a value is not positive
+     */
+    public static Limit bucket(long capacity, long refill, Duration period) {
+        return create(
+                Kind.BUCKET, positive("refill", refill), positive("period", period), positive("capacity", capacity));
+    }
+
+    /**
+     * At most so many unfinished calls. The permit belongs to the attempt: it is free again when the attempt ends, also
+     * during the backoff between two attempts.
+     *
+     * @param calls how many, positive
+     * @return the limit
+     * @throws IllegalArgumentException if the value is not positive
+     */
+    public static Limit inFlight(long calls) {
+        return create(Kind.IN_FLIGHT, positive("calls in flight", calls), Duration.ZERO, 0);
+    }
+
+    /**
+     * A budget that never refills. A demand that no longer fits fails at once.
+     *
+     * @param permits how many in all, positive
+     * @return the limit
+     * @throws IllegalArgumentException if the value is not positive
+     */
+    public static Limit total(long permits) {
+        return create(Kind.TOTAL, positive("permits", permits), Duration.ZERO, 0);
+    }
+
+    private static Limit create(Kind kind, long permits, Duration period, long burst) {
+        return new Limit(
+                kind, permits, Exact.nanos(period), REQUESTS, BigInteger.ONE, BigInteger.ONE, false, burst, -1, false);
+    }
+
+    /**
+     * Lets at most {@code size} permits go out at once and spaces the others evenly, at (N − size + 1) per period. The
+     * window underneath stays and keeps the guarantee; this only spaces. A demand heavier than {@code size} waits until
+     * the burst is whole and holds up those behind it accordingly.
+     *
+     * @param size the most at once, between 1 and the permits of this window
+     * @return the spaced window
+     * @throws IllegalArgumentException if the size is out of range
+     * @throws IllegalStateException if this is not a window
+     */
+    public Limit burst(long size) {
+        only(Kind.WINDOW, "burst");
+        if (size < 1 || size > permits) {
+            throw new IllegalArgumentException("burst must be between 1 and " + permits + ", was " + size);
+        }
+        return new Limit(kind, permits, periodNanos, unit, shareOver, shareUnder, strict, size, initial, borrowing);
+    }
+
+    /**
+     * Evenly spaced permits, {@link #burst burst(1)}.
+     *
+     * @return the spaced window
+     */
+    public Limit smooth() {
+        return burst(1);
+    }
+
+    /**
+     * Counts a call for as long as it is unanswered: the transit time is the attempt timeout, not one second. No latency
+     * can then make a server see more than N per period. The price is that a slow answer keeps its permit longer.
+     *
+     * @return the strict window
+     * @throws IllegalStateException if this is not a window
+     */
+    public Limit strict() {
+        only(Kind.WINDOW, "strict");
+        return new Limit(kind, permits, periodNanos, unit, shareOver, shareUnder, true, burst, initial, borrowing);
+    }
+
+    /**
+     * Leaves a share of the limit unused, for other clients of the same quota and for servers that count otherwise. Read
+     * as the exact decimal: 0.2 is 1/5, the usual advice. Permits are rounded down; where fewer than one would be left the
+     * period is stretched instead.
+     *
+     * @param share what to leave, at least 0 and below 1
+     * @return the smaller limit
+     * @throws IllegalArgumentException if the share is out of range
+     */
+    public Limit headroom(double share) {
+        if (!(share >= 0 && share < 1)) {
+            throw new IllegalArgumentException("headroom must be at least 0 and below 1, was " + share);
+        }
+        return scaled(BigDecimal.ONE.subtract(BigDecimal.valueOf(share)));
+    }
+
+    /**
+     * Divides the limit evenly between processes that have no common store.
+     *
+     * @param processes how many share it, positive
+     * @return one process's part
+     * @throws IllegalArgumentException if the number is not positive
+     */
+    public Limit sharedBy(int processes) {
+        positive("processes", processes);
+        return withShare(shareOver, shareUnder.multiply(BigInteger.valueOf(processes)));
+    }
+
+    /**
+     * Counts another unit than requests: tokens, points, bytes. A demand's cost in that unit is what the limit takes; a
+     * demand that names no cost in it passes this limit free.
+     *
+     * @param name the unit
+     * @return the limit in that unit
+     */
+    public Limit unit(String name) {
+        Objects.requireNonNull(name, "unit");
+        return new Limit(kind, permits, periodNanos, name, shareOver, shareUnder, strict, burst, initial, borrowing);
+    }
+
+    /**
+     * Says what the bucket holds at the start; full unless said.
+     *
+     * @param permits between 0 and the capacity
+     * @return the bucket
+     * @throws IllegalArgumentException if the number is out of range
+     * @throws IllegalStateException if this is not a bucket
+     */
+    public Limit startingWith(long permits) {
+        only(Kind.BUCKET, "startingWith");
+        if (permits < 0 || permits > burst) {
+            throw new IllegalArgumentException(
+                    "a bucket must start with between 0 and " + burst + " permits, was " + permits);
+        }
+        return new Limit(
+                kind, this.permits, periodNanos, unit, shareOver, shareUnder, strict, burst, permits, borrowing);
+    }
+
+    /**
+     * Grants a demand heavier than the capacity when the bucket is full, and leaves it in debt. Without it such a demand
+     * fails at once.
+     *
+     * @return the bucket
+     * @throws IllegalStateException if this is not a bucket
+     */
+    public Limit borrowing() {
+        only(Kind.BUCKET, "borrowing");
+        return new Limit(kind, permits, periodNanos, unit, shareOver, shareUnder, strict, burst, initial, true);
+    }
+
+    /**
+     * What is counted; {@link #REQUESTS} unless said.
+     *
+     * @return the unit
+     */
+    public String unit() {
+        return unit;
+    }
+
+    /**
+     * How many permits the limit has, after headroom and sharing: per period for a window, at most for a bucket, in
+     * flight, or in all.
+     *
+     * @return the permits, at least 1
+     */
+    public long permits() {
+        BigInteger whole = BigInteger.valueOf(kind == Kind.BUCKET ? burst : permits);
+        return Math.max(1, whole.multiply(shareOver).divide(shareUnder).longValueExact());
+    }
+
+    /**
+     * The period, stretched if sharing left less than one permit; zero for limits without one.
+     *
+     * @return the period
+     */
+    public Duration period() {
+        return Duration.ofNanos(spanNanos());
+    }
+
+    Kind kind() {
+        return kind;
+    }
+
+    boolean isStrict() {
+        return strict;
+    }
+
+    boolean mayBorrow() {
+        return borrowing;
+    }
+
+    /** The share of this limit that a lane may use: rounded down, at least 1 permit, never a longer period. */
+    Limit laneShare(Share share) {
+        BigInteger[] part = share.fraction();
+        BigInteger whole = BigInteger.valueOf(permits);
+        BigInteger over = shareOver.multiply(part[0]);
+        BigInteger under = shareUnder.multiply(part[1]);
+        if (kind == Kind.WINDOW && whole.multiply(over).compareTo(under) < 0) {
+            return new Limit(
+                    kind, 1, spanNanos(), unit, BigInteger.ONE, BigInteger.ONE, strict, burst > 0 ? 1 : 0, -1, false);
+        }
+        return withShare(over, under);
+    }
+
+    long spanNanos() {
+        BigInteger left = BigInteger.valueOf(permits).multiply(shareOver);
+        if (kind != Kind.WINDOW || left.compareTo(shareUnder) >= 0) {
+            return periodNanos;
+        }
+        BigInteger stretched = BigInteger.valueOf(periodNanos).multiply(shareUnder);
+        BigInteger[] parts = stretched.divideAndRemainder(left);
+        BigInteger up = parts[1].signum() == 0 ? parts[0] : parts[0].add(BigInteger.ONE);
+        return up.bitLength() > 63 ? Long.MAX_VALUE : up.longValueExact();
+    }
+
+    /** The burst of the spacing, or the bucket's capacity; never above the permits. */
+    long burstPermits() {
+        return kind == Kind.BUCKET ? permits() : Math.min(burst, permits());
+    }
+
+    long initialPermits() {
+        return initial < 0 ? permits() : Math.min(initial, permits());
+    }
+
+    /** The rate of the spacing as a reduced fraction {permits, nanos}. */
+    long[] rate() {
+        BigInteger over;
+        BigInteger under;
+        if (kind == Kind.BUCKET) {
+            over = BigInteger.valueOf(permits).multiply(shareOver);
+            under = BigInteger.valueOf(periodNanos).multiply(shareUnder);
+        } else {
+            over = BigInteger.valueOf(permits() - burstPermits() + 1);
+            under = BigInteger.valueOf(spanNanos());
+        }
+        BigInteger common = over.gcd(under);
+        over = over.divide(common);
+        under = under.divide(common);
+        // Beyond 63 bits one part in 2^60 is given up, on the slow side.
+        while (over.bitLength() > 62 || under.bitLength() > 62) {
+            over = over.shiftRight(1).max(BigInteger.ONE);
+            under = under.shiftRight(1).add(BigInteger.ONE);
+            if (over.equals(BigInteger.ONE) && under.bitLength() > 62) {
+                return new long[] {1, Long.MAX_VALUE};
+            }
+        }
+        return new long[] {over.longValueExact(), under.longValueExact()};
+    }
+
+    private Limit scaled(BigDecimal factor) {
+        BigInteger over = factor.unscaledValue();
+        BigInteger under = BigInteger.ONE;
+        if (factor.scale() >= 0) {
+            under = BigInteger.TEN.pow(factor.scale());
+        } else {
+            over = over.multiply(BigInteger.TEN.pow(-factor.scale()));
+        }
+        return withShare(shareOver.multiply(over), shareUnder.multiply(under));
+    }
+
+    private Limit withShare(BigInteger over, BigInteger under) {
+        BigInteger common = over.gcd(under);
+        return new Limit(
+                kind,
+                permits,
+                periodNanos,
+                unit,
+                over.divide(common),
+                under.divide(common),
+                strict,
+                burst,
+                initial,
+                borrowing);
+    }
+
+    private void only(Kind wanted, String word) {
+        if (kind != wanted) {
+            throw new IllegalStateException(word + " belongs to a "
+                    + wanted.name().toLowerCase(java.util.Locale.ROOT) + " limit, this is: " + this);
+        }
+    }
+
+    private static long positive(String what, long value) {
+        if (value <= 0) {
+            throw new IllegalArgumentException(what + " must be positive, was " + value);
+        }
+        return value;
+    }
+
+    private static Duration positive(String what, Duration value) {
+        Objects.requireNonNull(value, what);
+        if (value.isNegative() || value.isZero()) {
+            throw new IllegalArgumentException(what + " must be positive, was " + value);
+        }
+        return value;
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof Limit limit
+                && kind == limit.kind
+                && permits == limit.permits
+                && periodNanos == limit.periodNanos
+                && unit.equals(limit.unit)
+                && shareOver.equals(limit.shareOver)
+                && shareUnder.equals(limit.shareUnder)
+                && strict == limit.strict
+                && burst == limit.burst
+                && initial == limit.initial
+                && borrowing == limit.borrowing;
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(kind, permits, periodNanos, unit, shareOver, shareUnder, strict, burst, initial);
+    }
+
+    @Override
+    public String toString() {
+        return switch (kind) {
+            case WINDOW ->
+                permits() + " " + unit + " per " + period() + (burst > 0 ? ", burst " + burstPermits() : "")
+                        + (strict ? ", strict" : "");
+            case BUCKET -> "bucket of " + permits() + " " + unit + ", " + permits + " per " + period();
+            case IN_FLIGHT -> permits() + " " + unit + " in flight";
+            case TOTAL -> permits() + " " + unit + " in all";
+        };
+    }
+}

@@ -1,0 +1,19 @@
+package io.github.reactorratelimit;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** The limiter was disposed, or its scheduler was: nobody would ever grant this demand. */
+public final class LimiterDisposedException extends RateLimitException {
+
+    private static final long serialVersionUID = 1L;
+
+    LimiterDisposedException(String limiter, List<String> keys, @Nullable Throwable cause) {
+        super(
+                limiter,
+                keys,
+                "Limiter '" + limiter + "' is disposed"
+                        + (cause == null ? "" : ", because its scheduler rejected a timer") + ".",
+                cause);
+    }
+}

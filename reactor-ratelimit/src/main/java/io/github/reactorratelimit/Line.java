@@ -1,0 +1,81 @@
+package io.github.reactorratelimit;
+
+import org.jspecify.annotations.Nullable;
+
+/** Those who wait for one key in one lane, first come first served; retries before everybody else, in their own order. */
+final class Line {
+
+    @Nullable
+    Ticket first;
+
+    private @Nullable Ticket last;
+    private @Nullable Ticket lastOfFront;
+    private int size;
+    private long requests;
+
+    int size() {
+        return size;
+    }
+
+    /** What they cost together, in requests. */
+    long requests() {
+        return requests;
+    }
+
+    void join(Ticket ticket) {
+        Ticket before = ticket.front ? lastOfFront : last;
+        Ticket after = before == null ? first : before.next;
+        ticket.previous = before;
+        ticket.next = after;
+        if (before == null) {
+            first = ticket;
+        } else {
+            before.next = ticket;
+        }
+        if (after == null) {
+            last = ticket;
+        } else {
+            after.previous = ticket;
+        }
+        if (ticket.front) {
+            lastOfFront = ticket;
+        }
+        size++;
+        requests = Exact.add(requests, ticket.demand.requests());
+    }
+
+    void leave(Ticket ticket) {
+        Ticket before = ticket.previous;
+        Ticket after = ticket.next;
+        if (before == null) {
+            first = after;
+        } else {
+            before.next = after;
+        }
+        if (after == null) {
+            last = before;
+        } else {
+            after.previous = before;
+        }
+        if (ticket == lastOfFront) {
+            lastOfFront = before;
+        }
+        ticket.previous = null;
+        ticket.next = null;
+        size--;
+        requests -= ticket.demand.requests();
+        assert size >= 0 && requests >= size : size + " wait for " + requests;
+    }
+
+    /** How many requests stand before one that joins now. */
+    long ahead(boolean front) {
+        if (!front) {
+            return requests;
+        }
+        long before = 0;
+        for (Ticket ticket = first; ticket != null && ticket.front; ticket = ticket.next) {
+            before = Exact.add(before, ticket.demand.requests());
+        }
+        return before;
+    }
+}

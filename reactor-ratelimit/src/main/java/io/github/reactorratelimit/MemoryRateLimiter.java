@@ -1,0 +1,83 @@
+package io.github.reactorratelimit;
+
+import java.time.Duration;
+import reactor.core.publisher.Mono;
+
+/** The limiter of one process. */
+final class MemoryRateLimiter implements RateLimiter {
+
+    private final Admission admission;
+    private final RateLimitOperator calls;
+    private volatile RateLimiterSpec spec;
+
+    MemoryRateLimiter(RateLimiterSpec spec) {
+        this.spec = spec;
+        this.admission = new Admission(spec.settings(), spec.rootLimits(), spec.scopes(), spec.schedulers());
+        this.calls = RateLimitOperator.of(admission, spec.dialect());
+    }
+
+    @Override
+    public Mono<Permit> acquire(Demand demand) {
+        return Mono.from(new MonoAcquire(admission, demand));
+    }
+
+    @Override
+    public Decision tryAcquire(Demand demand) {
+        return admission.tryAcquire(demand);
+    }
+
+    @Override
+    public Decision estimate(Demand demand) {
+        return admission.estimate(demand);
+    }
+
+    @Override
+    public RateLimitOperator calls() {
+        return calls;
+    }
+
+    @Override
+    public RateLimiterSpec spec() {
+        return spec;
+    }
+
+    @Override
+    public void change(RateLimiterSpec changed) {
+        spec.checkOnlyLimitsDiffer(changed);
+        spec = changed;
+        admission.change(changed.rootLimits(), changed.scopes());
+    }
+
+    @Override
+    public void pause(Demand whom, Duration duration) {
+        if (duration.isNegative()) {
+            throw new IllegalArgumentException("a pause must not be negative, was " + duration);
+        }
+        admission.pause(whom, Exact.nanos(duration));
+    }
+
+    @Override
+    public void resume(Demand whom) {
+        admission.resume(whom);
+    }
+
+    @Override
+    public RateLimiterSnapshot snapshot() {
+        return admission.snapshot();
+    }
+
+    @Override
+    public void dispose() {
+        admission.dispose();
+    }
+
+    @Override
+    public boolean isDisposed() {
+        return admission.isDisposed();
+    }
+
+    @Override
+    public String toString() {
+        return "RateLimiter '" + admission.settings().name() + "'";
+    }
+}

@@ -1,0 +1,286 @@
+package io.github.reactorratelimit;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** One key of one scope: all its meters, its cooldown, and a place per lane for those who wait for it. */
+final class Node {
+
+    final @Nullable Node parent;
+    /** How the key is shown to people; empty for the root. */
+    final String label;
+    /** The value, or the values, that the parent knows it by. */
+    final Object key;
+
+    final int depth;
+    final Slot[] slots;
+    Meter[] meters;
+    /** A permit holds something here, or above, until it is released. */
+    boolean holds;
+    /** Per lane, the books of its share of every limit; an empty row for a lane without one. */
+    Meter[][] shares;
+
+    final Gate gate = new Gate();
+    /** By key; null as long as there are none. */
+    @Nullable
+    Map<Object, Node> children;
+    /** Tickets that wait for it, rest for it, or hold something of it. */
+    int users;
+
+    long lastUsed;
+    boolean forgotten;
+
+    @Nullable
+    Node older;
+
+    @Nullable
+    Node newer;
+
+    Node(@Nullable Node parent, Object key, String label, List<Limit> limits, Lanes lanes, long now) {
+        this.parent = parent;
+        this.key = key;
+        this.label = label;
+        this.depth = parent == null ? 0 : parent.depth + 1;
+        this.meters = meters(limits, now);
+        this.shares = shares(limits, lanes, now);
+        this.holds = holds();
+        this.lastUsed = now;
+        this.slots = new Slot[lanes.count()];
+        for (int lane = 0; lane < slots.length; lane++) {
+            slots[lane] = new Slot(this, lane, parent == null ? null : parent.slots[lane]);
+        }
+    }
+
+    private boolean holds() {
+        for (Meter meter : meters) {
+            if (meter.limit.kind() == Limit.Kind.IN_FLIGHT) {
+                return true;
+            }
+        }
+        return parent != null && parent.holds;
+    }
+
+    private static Meter[] meters(List<Limit> limits, long now) {
+        return limits.stream().map(limit -> Meter.of(limit, now)).toArray(Meter[]::new);
+    }
+
+    private static Meter[][] shares(List<Limit> limits, Lanes lanes, long now) {
+        Meter[][] all = new Meter[lanes.count()][];
+        for (int lane = 0; lane < all.length; lane++) {
+            Share share = lanes.share(lane);
+            all[lane] = share.isWhole()
+                    ? NO_METERS
+                    : meters(
+                            limits.stream().map(limit -> limit.laneShare(share)).toList(), now);
+        }
+        return all;
+    }
+
+    private static final Meter[] NO_METERS = {};
+
+    /** When this demand fits here: past the cooldown, into every meter, and into its lane's share. */
+    long readyAt(long now, Demand demand, int lane) {
+        return Math.max(sharedReadyAt(now, demand), shareReadyAt(now, demand, lane));
+    }
+
+    long sharedReadyAt(long now, Demand demand) {
+        return Math.max(Math.max(now, gate.closedUntil), latest(meters, now, demand));
+    }
+
+    long shareReadyAt(long now, Demand demand, int lane) {
+        return latest(shares[lane], now, demand);
+    }
+
+    private static long latest(Meter[] meters, long now, Demand demand) {
+        long at = now;
+        for (Meter meter : meters) {
+            at = Math.max(at, meter.readyAt(now, demand.costFor(meter)));
+        }
+        return at;
+    }
+
+    /** A lower bound of {@link #readyAt} behind {@code ahead} requests of the same line. */
+    long expectedAt(long now, Demand demand, int lane, long ahead) {
+        long at = Math.max(now, gate.closedUntil);
+        for (Meter meter : meters) {
+            at = Math.max(at, expectedAt(meter, now, demand, ahead));
+        }
+        for (Meter meter : shares[lane]) {
+            at = Math.max(at, expectedAt(meter, now, demand, ahead));
+        }
+        return at;
+    }
+
+    private static long expectedAt(Meter meter, long now, Demand demand, long ahead) {
+        long cost = demand.costFor(meter);
+        return cost == 0 ? now : meter.expectedAt(now, meter.countsRequests ? ahead : 0, cost);
+    }
+
+    /** A limit that could never pass this demand, or null. */
+    @Nullable
+    Limit forbids(Demand demand, int lane) {
+        for (Meter meter : meters) {
+            if (!meter.canEver(demand.costFor(meter))) {
+                return meter.limit;
+            }
+        }
+        for (Meter meter : shares[lane]) {
+            if (!meter.canEver(demand.costFor(meter))) {
+                return meter.limit;
+            }
+        }
+        return null;
+    }
+
+    void take(long now, Demand demand, int lane, Booking.Phase phase) {
+        take(meters, now, demand, phase);
+        take(shares[lane], now, demand, phase);
+    }
+
+    private static void take(Meter[] meters, long now, Demand demand, Booking.Phase phase) {
+        for (Meter meter : meters) {
+            long cost = demand.costFor(meter);
+            if (cost > 0) {
+                meter.take(now, cost, phase);
+            }
+        }
+    }
+
+    void moved(long now, Ticket ticket, int lane, Booking.Phase to) {
+        for (Meter meter : meters) {
+            meter.moved(now, ticket.costFor(meter), ticket.phase, ticket.at, ticket.sentAt, to);
+        }
+        for (Meter meter : shares[lane]) {
+            meter.moved(now, ticket.costFor(meter), ticket.phase, ticket.at, ticket.sentAt, to);
+        }
+    }
+
+    void settle(long now, Ticket ticket, int lane, String unit, long delta) {
+        for (Meter meter : meters) {
+            if (meter.limit.unit().equals(unit)) {
+                meter.settle(now, delta, ticket);
+            }
+        }
+        for (Meter meter : shares[lane]) {
+            if (meter.limit.unit().equals(unit)) {
+                meter.settle(now, delta, ticket);
+            }
+        }
+    }
+
+    void refund(long now, Ticket ticket, int lane) {
+        for (Meter meter : meters) {
+            meter.refund(now, ticket.costFor(meter), ticket);
+        }
+        for (Meter meter : shares[lane]) {
+            meter.refund(now, ticket.costFor(meter), ticket);
+        }
+    }
+
+    void release(Ticket ticket, int lane) {
+        for (Meter meter : meters) {
+            meter.release(ticket.demand.costFor(meter));
+        }
+        for (Meter meter : shares[lane]) {
+            meter.release(ticket.demand.costFor(meter));
+        }
+    }
+
+    /** Closes until {@code until}, if that is later than now closed. No credit accrues meanwhile. */
+    void close(long now, long until) {
+        long from = Math.max(now, gate.closedUntil);
+        if (until > from) {
+            stopMeters(from, until);
+            gate.closedUntil = until;
+        }
+    }
+
+    /** Opens again at once. */
+    void open(long now) {
+        if (gate.isClosed(now)) {
+            stopMeters(gate.closedUntil, now);
+            gate.closedUntil = now;
+            gate.serverSaid = false;
+        }
+    }
+
+    private void stopMeters(long from, long until) {
+        for (Meter meter : meters) {
+            meter.stop(from, until);
+        }
+        for (Meter[] share : shares) {
+            for (Meter meter : share) {
+                meter.stop(from, until);
+            }
+        }
+    }
+
+    /** New limits go on from the books of the old ones of their kind and unit, in order. */
+    void change(long now, List<Limit> limits, Lanes lanes) {
+        Meter[] before = meters;
+        meters = meters(limits, now);
+        adopt(now, meters, before);
+        Meter[][] sharesBefore = shares;
+        shares = shares(limits, lanes, now);
+        for (int lane = 0; lane < shares.length; lane++) {
+            adopt(now, shares[lane], sharesBefore[lane]);
+        }
+        holds = holds();
+    }
+
+    private static void adopt(long now, Meter[] next, Meter[] before) {
+        boolean[] taken = new boolean[before.length];
+        for (Meter meter : next) {
+            for (int i = 0; i < before.length; i++) {
+                Limit old = before[i].limit;
+                if (!taken[i] && old.kind() == meter.limit.kind() && old.unit().equals(meter.limit.unit())) {
+                    taken[i] = true;
+                    meter.adopt(now, before[i]);
+                    break;
+                }
+            }
+        }
+    }
+
+    /** Whether forgetting it would change nothing: nobody uses it, it is open, it owes nothing and it is full. */
+    boolean isIdle(long now) {
+        return users == 0
+                && (children == null || children.isEmpty())
+                && !gate.isClosed(now)
+                && gate.waves == 0
+                && isFull(meters, now)
+                && sharesFull(now);
+    }
+
+    private boolean sharesFull(long now) {
+        for (Meter[] share : shares) {
+            if (!isFull(share, now)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static boolean isFull(Meter[] meters, long now) {
+        for (Meter meter : meters) {
+            if (meter.limit.kind() == Limit.Kind.TOTAL || meter.fullAt(now) > now) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    void addChild(Node child) {
+        if (children == null) {
+            children = new HashMap<>();
+        }
+        children.put(child.key, child);
+    }
+
+    @Nullable
+    Node child(Object childKey) {
+        return children == null ? null : children.get(childKey);
+    }
+}

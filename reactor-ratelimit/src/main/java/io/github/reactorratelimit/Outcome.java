@@ -1,0 +1,51 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.signal.RateLimitSignal;
+
+/** How an attempt came out, as far as trying again is concerned. */
+enum Outcome {
+    /** Not a matter of trying again: the caller gets it as it is. */
+    PASSES(false),
+    /** Refused for a limit: the server did not act. */
+    THROTTLED(true),
+    /** A 503 that says no more. */
+    UNAVAILABLE(false),
+    /** Another failure of the server, or a status that asks for another try. */
+    FAILED(false),
+    /** Nothing reached the server. */
+    NOT_SENT(true),
+    /** Broke off after it was sent, or may have been. */
+    INTERRUPTED(false);
+
+    private final boolean anyMethod;
+
+    Outcome(boolean anyMethod) {
+        this.anyMethod = anyMethod;
+    }
+
+    /** Whether even a call that must not be repeated may be tried again. */
+    boolean anyMethod() {
+        return anyMethod;
+    }
+
+    static Outcome of(RateLimitSignal signal) {
+        int status = signal.status();
+        if (signal.throttled()) {
+            return signal.terminal() == null ? THROTTLED : PASSES;
+        }
+        return switch (status) {
+            case 503 -> UNAVAILABLE;
+            case 408, 425 -> FAILED;
+            case 501, 505 -> PASSES;
+            default -> status >= 500 && status <= 599 ? FAILED : PASSES;
+        };
+    }
+
+    static Outcome of(Failure failure) {
+        return switch (failure.kind()) {
+            case NOT_SENT -> NOT_SENT;
+            case INTERRUPTED -> INTERRUPTED;
+            case RESPONSE, FINAL -> PASSES;
+        };
+    }
+}

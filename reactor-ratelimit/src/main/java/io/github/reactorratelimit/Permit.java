@@ -1,0 +1,48 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.signal.RateLimitSignal;
+
+/**
+ * The right to one attempt. All methods are idempotent, may be called on any thread and never block.
+ *
+ * <p>Rate limits count a permit whether or not it is released; a limit on calls in flight holds it until
+ * {@link #complete} or {@link #release}.
+ */
+public interface Permit {
+
+    /**
+     * Tells that the request is written now. Only the first call counts. Without it the grant is taken for the moment of
+     * sending.
+     */
+    void sent();
+
+    /**
+     * Corrects an estimated cost, up or down, once per unit; a second correction of a unit is ignored. Room that comes
+     * back serves those who wait; an overuse is a debt that later callers wait off. A correction never lifts a limit above
+     * its size and never reaches a later window than the permit's own.
+     *
+     * @param unit the unit of the cost
+     * @param actual what was really used, not negative
+     * @throws IllegalArgumentException if the figure is negative
+     */
+    void settle(String unit, long actual);
+
+    /**
+     * Hears what the response said about limits, without releasing: for answers whose body is still to come. The first
+     * call marks the response head.
+     *
+     * @param signal what the response said
+     */
+    void hear(RateLimitSignal signal);
+
+    /**
+     * Hears what the response said, then releases, in one step: a slot that is freed never reaches the next caller before
+     * the response had its say.
+     *
+     * @param signal what the response said
+     */
+    void complete(RateLimitSignal signal);
+
+    /** Ends the attempt: what it held while in flight is free again. */
+    void release();
+}

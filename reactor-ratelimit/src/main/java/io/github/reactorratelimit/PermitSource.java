@@ -1,0 +1,25 @@
+package io.github.reactorratelimit;
+
+import reactor.core.publisher.Mono;
+
+/**
+ * Where permits come from: the one abstraction that everything composes.
+ */
+@FunctionalInterface
+public interface PermitSource {
+
+    /**
+     * A permit, as soon as there is one. Lazy: nothing happens until it is subscribed and requested, and each subscription
+     * is one act. {@code onSubscribe} comes at once. Cancelling while it waits leaves no trace: the permit goes to the next
+     * in line.
+     *
+     * <p>The permit arrives on the thread that asked, that made room, or on the limiter's scheduler. An operator that can
+     * drop a value after it was emitted, such as {@code timeout}, would lose it; bound the wait with
+     * {@link Demand#maxWait} or use the limiter's {@code limit()} operator instead.
+     *
+     * @param demand what is asked for
+     * @return the permit; or {@link RateLimitedException} if the wait would be too long, {@link QueueFullException},
+     *     {@link LimiterDisposedException}, or {@link IllegalArgumentException} for a demand that can never pass
+     */
+    Mono<Permit> acquire(Demand demand);
+}

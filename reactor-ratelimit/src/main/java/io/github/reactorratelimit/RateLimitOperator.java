@@ -1,0 +1,283 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.signal.Dialect;
+import io.github.reactorratelimit.signal.Headers;
+import io.github.reactorratelimit.signal.RateLimitSignal;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.util.context.ContextView;
+
+/**
+ * How calls are limited, heard and tried again: the function for {@code transform}. Immutable: every method returns a
+ * changed copy; one operator may be used by any number of calls at once.
+ *
+ * <p>{@link #limit()} takes one permit per attempt and holds it to the attempt's end. It tries again what
+ * {@link RetryPolicy} says, as far as it can see it: our own attempt timeout, the responses that an installed
+ * {@link ResponseReader} reads, the exceptions that an installed {@link FailureReader} knows. Of several such operators
+ * around one call only the innermost hears and retries; the others only limit.
+ *
+ * <p>Defaults: {@link RetryPolicy#standard()}, the limiter's dialect, no readers; a call is idempotent if its demand's
+ * {@code method} attribute is a method that RFC 9110 (9.2.2) defines as idempotent.
+ */
+public final class RateLimitOperator {
+
+    private static final Set<String> IDEMPOTENT = Set.of("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE");
+
+    private final Admission admission;
+    private final RetryBudget limiterBudget;
+    private final Dialect dialect;
+    private final RetryPolicy policy;
+    private final List<TypedReader<?>> responses;
+    private final List<FailureReader> failures;
+    private final @Nullable Boolean idempotent;
+    private final boolean replayable;
+
+    private RateLimitOperator(
+            Admission admission,
+            RetryBudget limiterBudget,
+            Dialect dialect,
+            RetryPolicy policy,
+            List<TypedReader<?>> responses,
+            List<FailureReader> failures,
+            @Nullable Boolean idempotent,
+            boolean replayable) {
+        this.admission = admission;
+        this.limiterBudget = limiterBudget;
+        this.dialect = dialect;
+        this.policy = policy;
+        this.responses = responses;
+        this.failures = failures;
+        this.idempotent = idempotent;
+        this.replayable = replayable;
+    }
+
+    static RateLimitOperator of(Admission admission, Dialect dialect) {
+        return new RateLimitOperator(
+                admission, RetryBudget.standard(), dialect, RetryPolicy.standard(), List.of(), List.of(), null, true);
+    }
+
+    /**
+     * Sets what is tried again, how often and until when.
+     *
+     * @param retry the policy
+     * @return the changed operator
+     */
+    public RateLimitOperator retry(RetryPolicy retry) {
+        Objects.requireNonNull(retry, "retry");
+        return new RateLimitOperator(
+                admission, limiterBudget, dialect, retry, responses, failures, idempotent, replayable);
+    }
+
+    /**
+     * Reads responses of this type, so that refusals in them are heard and tried again.
+     *
+     * @param type the class of the elements that are responses
+     * @param reader how to read one
+     * @param <R> the client's type of response
+     * @return the changed operator
+     */
+    public <R> RateLimitOperator responses(Class<R> type, ResponseReader<? super R> reader) {
+        List<TypedReader<?>> more = new ArrayList<>(responses);
+        more.add(new TypedReader<>(type, reader));
+        return new RateLimitOperator(
+                admission, limiterBudget, dialect, policy, List.copyOf(more), failures, idempotent, replayable);
+    }
+
+    /**
+     * Recognises exceptions. Readers are asked in the order they were installed.
+     *
+     * @param reader how to read an exception
+     * @return the changed operator
+     */
+    public RateLimitOperator failures(FailureReader reader) {
+        List<FailureReader> more = new ArrayList<>(failures);
+        more.add(Objects.requireNonNull(reader, "reader"));
+        return new RateLimitOperator(
+                admission, limiterBudget, dialect, policy, responses, List.copyOf(more), idempotent, replayable);
+    }
+
+    /**
+     * Says whether a call may be repeated although the server may have acted on it: by its method, or by an idempotency
+     * key.
+     *
+     * @param repeatable true if it may
+     * @return the changed operator
+     */
+    public RateLimitOperator idempotent(boolean repeatable) {
+        return new RateLimitOperator(
+                admission, limiterBudget, dialect, policy, responses, failures, repeatable, replayable);
+    }
+
+    /**
+     * Says whether the source can be subscribed again, true unless said. A one-shot body cannot; then nothing is tried
+     * again and the original outcome surfaces.
+     *
+     * @param again true if it can
+     * @return the changed operator
+     */
+    public RateLimitOperator replayable(boolean again) {
+        return new RateLimitOperator(admission, limiterBudget, dialect, policy, responses, failures, idempotent, again);
+    }
+
+    /**
+     * Limits a Mono or Flux for {@link Demand#one()}.
+     *
+     * @param <T> the type of its elements
+     * @return a function for {@code transform}; it gives back a Mono for a Mono and a Flux for anything else
+     */
+    public <T> UnaryOperator<Publisher<T>> limit() {
+        return limit(Demand.one());
+    }
+
+    /**
+     * Limits a Mono or Flux.
+     *
+     * @param demand what each attempt asks for
+     * @param <T> the type of its elements
+     * @return a function for {@code transform}; it gives back a Mono for a Mono and a Flux for anything else
+     */
+    public <T> UnaryOperator<Publisher<T>> limit(Demand demand) {
+        return limitBy(Limited.always(Objects.requireNonNull(demand, "demand")));
+    }
+
+    /**
+     * Limits a Mono or Flux, with the demand from the Reactor Context of each subscription.
+     *
+     * @param demand from the Context to what each attempt asks for; must not block
+     * @param <T> the type of its elements
+     * @return a function for {@code transform}; it gives back a Mono for a Mono and a Flux for anything else
+     */
+    public <T> UnaryOperator<Publisher<T>> limitBy(Function<? super ContextView, Demand> demand) {
+        return source -> {
+            boolean single = source instanceof Mono;
+            Limited<T> limited = new Limited<>(this, demand, Limited.plain(source), Ticket.Tells.HEAD, single);
+            return single ? MonoLimit.assemble(limited) : FluxLimit.assemble(limited);
+        };
+    }
+
+    /**
+     * Paces a Flux: one permit per element. One element is taken from upstream per permit and only on demand from
+     * downstream; nothing is taken beyond it. Elements are neither heard nor tried again.
+     *
+     * @param demand what each element asks for
+     * @param <T> the type of its elements
+     * @return a function for {@code transform}
+     */
+    public <T> UnaryOperator<Publisher<T>> limitEach(Demand demand) {
+        Objects.requireNonNull(demand, "demand");
+        return source -> FluxLimitEach.assemble(admission, demand, source);
+    }
+
+    /**
+     * For adapters: a call whose attempts tell when they are sent and what their response head said.
+     *
+     * @param demand what each attempt asks for
+     * @param attempt subscribed once per attempt; ends in the verdict's failure where a response was to be discarded
+     * @param <T> what the call gives
+     * @return the call
+     */
+    public <T> Mono<T> exchange(Demand demand, Function<? super Exchange, ? extends Mono<? extends T>> attempt) {
+        return MonoLimit.assemble(new Limited<>(this, Limited.always(demand), attempt, Ticket.Tells.SENDING, true));
+    }
+
+    /**
+     * As {@link #exchange}, for calls that give any number of elements.
+     *
+     * @param demand what each attempt asks for
+     * @param attempt subscribed once per attempt; ends in the verdict's failure where a response was to be discarded
+     * @param <T> what the call gives
+     * @return the call
+     */
+    public <T> Flux<T> exchangeMany(
+            Demand demand, Function<? super Exchange, ? extends Publisher<? extends T>> attempt) {
+        return FluxLimit.assemble(new Limited<>(this, Limited.always(demand), attempt, Ticket.Tells.SENDING, false));
+    }
+
+    Admission admission() {
+        return admission;
+    }
+
+    RetryPolicy policy() {
+        return policy;
+    }
+
+    RetryBudget budget() {
+        RetryBudget own = policy.budget();
+        return own == null ? limiterBudget : own;
+    }
+
+    Dialect dialect() {
+        return dialect;
+    }
+
+    boolean isReplayable() {
+        return replayable;
+    }
+
+    boolean isIdempotent(Demand demand) {
+        if (idempotent != null) {
+            return idempotent;
+        }
+        String method = demand.attribute("method");
+        return method != null && IDEMPOTENT.contains(method);
+    }
+
+    /** Whether a refusal goes to the caller because its hint is longer than is obeyed, and it wants the last response. */
+    boolean handsOn(RateLimitSignal signal) {
+        return policy.returnsLastResponse()
+                && signal.delay() != null
+                && Exact.nanos(signal.delay()) > admission.settings().maxServerDelayNanos();
+    }
+
+    /** How long an endpoint stops after a 503 that is not tried again. */
+    long pauseNanos() {
+        return policy.waitNanos(true, 0, admission.settings().random().getAsDouble());
+    }
+
+    RateLimitSignal read(int status, Headers headers) {
+        return dialect.read(status, headers, wallNowMillis());
+    }
+
+    RateLimitSignal read(int status, Headers headers, byte[] body) {
+        return dialect.readBody(status, headers, body, wallNowMillis());
+    }
+
+    /** The one place that reads the wall clock, for servers that send no Date. */
+    private long wallNowMillis() {
+        return admission.clock().scheduler().now(TimeUnit.MILLISECONDS);
+    }
+
+    @Nullable
+    Failure read(Throwable error) {
+        for (FailureReader reader : failures) {
+            Failure failure = reader.read(error);
+            if (failure != null) {
+                return failure;
+            }
+        }
+        return error instanceof AttemptTimeoutException timeout
+                ? timeout.mayHaveBeenSent() ? Failure.interrupted() : Failure.notSent()
+                : null;
+    }
+
+    @SuppressWarnings("unchecked") // The reader was installed for this class.
+    <T> @Nullable ResponseReader<? super T> readerOf(T element) {
+        for (TypedReader<?> reader : responses) {
+            if (reader.type.isInstance(element)) {
+                return (ResponseReader<? super T>) reader.reader;
+            }
+        }
+        return null;
+    }
+
+    private record TypedReader<R>(Class<R> type, ResponseReader<? super R> reader) {}
+}

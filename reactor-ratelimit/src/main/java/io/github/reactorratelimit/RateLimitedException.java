@@ -1,0 +1,57 @@
+package io.github.reactorratelimit;
+
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A wait would be longer than is allowed: than the demand's {@code maxWait}, the call's deadline, or the longest server
+ * delay that is obeyed. It is never clipped and tried early; the time it would have taken is in here.
+ */
+public final class RateLimitedException extends RateLimitException {
+
+    private static final long serialVersionUID = 1L;
+
+    private final @Nullable Duration retryAfter;
+    private final transient @Nullable Limit limit;
+
+    RateLimitedException(
+            String limiter,
+            List<String> keys,
+            String message,
+            @Nullable Duration retryAfter,
+            @Nullable Limit limit,
+            @Nullable Throwable cause) {
+        super(limiter, keys, message, cause);
+        this.retryAfter = retryAfter;
+        this.limit = limit;
+    }
+
+    /**
+     * How long the call would have had to wait, from the moment it failed.
+     *
+     * @return the time, or null if it is not known
+     */
+    public @Nullable Duration retryAfter() {
+        return retryAfter;
+    }
+
+    /**
+     * The limit that stood in the way.
+     *
+     * @return the limit, or null if it was a closed scope or the line
+     */
+    public @Nullable Limit limit() {
+        return limit;
+    }
+
+    @Override
+    public boolean mayHaveBeenSent() {
+        return getCause() != null && mayHaveBeenSent(getCause());
+    }
+
+    @Override
+    RateLimitException after(Throwable last) {
+        return new RateLimitedException(limiter(), keys(), String.valueOf(getMessage()), retryAfter, limit, last);
+    }
+}

@@ -1,0 +1,153 @@
+package io.github.reactorratelimit;
+
+import java.time.Duration;
+import java.util.function.UnaryOperator;
+import org.reactivestreams.Publisher;
+import reactor.core.Disposable;
+
+/**
+ * Keeps callers under the limits of somebody else's API: a source of permits with a tree of scopes, that hears what
+ * responses say. Thread-safe; nothing ever blocks. Waiting calls stand in line per key, first come first served, and keys
+ * take turns. Timers run on the limiter's scheduler, {@code Schedulers.parallel()} unless said, looked up at every use, so
+ * that virtual time works whenever it begins.
+ */
+public interface RateLimiter extends PermitSource, Disposable {
+
+    /**
+     * A limiter with these limits and no scopes.
+     *
+     * @param limits all of them together decide
+     * @return the limiter
+     */
+    static RateLimiter of(Limit... limits) {
+        return named("limiter").limit(limits).build();
+    }
+
+    /**
+     * Starts a limiter.
+     *
+     * @param name its name in messages and metrics
+     * @return what it is built from
+     */
+    static RateLimiterSpec named(String name) {
+        return RateLimiterSpec.named(name);
+    }
+
+    /**
+     * Answers at once, without waiting and without overtaking those who wait.
+     *
+     * @param demand what is asked for
+     * @return the decision; an allowed one has taken its permit
+     * @throws IllegalArgumentException if the demand lacks an attribute or names an unknown lane
+     */
+    Decision tryAcquire(Demand demand);
+
+    /**
+     * Answers at once for {@link Demand#one()}.
+     *
+     * @return the decision; an allowed one has taken its permit
+     */
+    default Decision tryAcquire() {
+        return tryAcquire(Demand.one());
+    }
+
+    /**
+     * Answers what {@link #tryAcquire(Demand)} would, and takes nothing.
+     *
+     * @param demand what would be asked for
+     * @return the decision, without a permit
+     * @throws IllegalArgumentException if the demand lacks an attribute or names an unknown lane
+     */
+    Decision estimate(Demand demand);
+
+    /**
+     * The operator in full, to be configured: retries, readers, idempotency.
+     *
+     * @return the operator with its defaults
+     */
+    RateLimitOperator calls();
+
+    /**
+     * Limits a Mono or Flux for {@link Demand#one()}: {@code call.transform(limiter.limit())}.
+     *
+     * @param <T> the type of its elements
+     * @return a function for {@code transform}
+     */
+    default <T> UnaryOperator<Publisher<T>> limit() {
+        return calls().limit();
+    }
+
+    /**
+     * Limits a Mono or Flux.
+     *
+     * @param demand what each attempt asks for
+     * @param <T> the type of its elements
+     * @return a function for {@code transform}
+     */
+    default <T> UnaryOperator<Publisher<T>> limit(Demand demand) {
+        return calls().limit(demand);
+    }
+
+    /**
+     * Paces a Flux with one permit per element.
+     *
+     * @param <T> the type of its elements
+     * @return a function for {@code transform}
+     */
+    default <T> UnaryOperator<Publisher<T>> limitEach() {
+        return calls().limitEach(Demand.one());
+    }
+
+    /**
+     * Paces a Flux with one permit per element.
+     *
+     * @param demand what each element asks for
+     * @param <T> the type of its elements
+     * @return a function for {@code transform}
+     */
+    default <T> UnaryOperator<Publisher<T>> limitEach(Demand demand) {
+        return calls().limitEach(demand);
+    }
+
+    /**
+     * What the limiter is built from, with its current limits.
+     *
+     * @return the spec
+     */
+    RateLimiterSpec spec();
+
+    /**
+     * Changes limits while calls wait: every wait is reckoned anew, what was taken stays taken, and demands that can never
+     * pass any more fail.
+     *
+     * @param changed this limiter's {@link #spec()} with other limits; scopes, their attributes and patterns must stay
+     * @throws IllegalArgumentException if something else than limits was changed
+     */
+    void change(RateLimiterSpec changed);
+
+    /**
+     * Closes a scope key by hand; the longest of several closings wins. No credit accrues meanwhile.
+     *
+     * @param whom attributes; the narrowest scope that they name is closed, the root for {@link Demand#one()}
+     * @param duration how long
+     */
+    void pause(Demand whom, Duration duration);
+
+    /**
+     * Opens a scope key again, whoever closed it.
+     *
+     * @param whom attributes; the narrowest scope that they name is opened, the root for {@link Demand#one()}
+     */
+    void resume(Demand whom);
+
+    /**
+     * How the limiter stands.
+     *
+     * @return keys, limits, cooldowns and lines at this instant
+     */
+    RateLimiterSnapshot snapshot();
+
+    /** Fails all who wait with {@link LimiterDisposedException}, and whoever comes later. Permits can still be released. */
+    @Override
+    void dispose();
+}

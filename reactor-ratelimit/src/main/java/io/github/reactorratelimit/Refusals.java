@@ -1,0 +1,48 @@
+package io.github.reactorratelimit;
+
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** What a demand that may not wait is told: which rule, which value, and the time it would have taken. */
+final class Refusals {
+
+    private Refusals() {}
+
+    static RateLimitedException never(String name, Node leaf, Demand demand, Limit limit) {
+        long cost = demand.cost(limit.unit());
+        String why = limit.kind() == Limit.Kind.TOTAL && cost <= limit.permits()
+                ? "the budget of " + limit + " is spent as far as a cost of " + cost + " needs it"
+                : "a cost of " + cost + " " + limit.unit() + " can never pass a limit of " + limit
+                        + ". Split the demand, or raise the limit";
+        return new RateLimitedException(name, Tree.labels(leaf), text(name, leaf, why), null, limit, null);
+    }
+
+    static RateLimitedException tooLong(
+            String name, Node leaf, long waitNanos, long maxWaitNanos, @Nullable Limit limit) {
+        Duration wait = Duration.ofNanos(Math.max(0, waitNanos));
+        String why = "the wait would be " + (waitNanos > 0 ? "at least " + wait : "of unknown length")
+                + (limit == null ? "" : " because of " + limit)
+                + ", and the longest allowed is " + Duration.ofNanos(maxWaitNanos);
+        return new RateLimitedException(
+                name, Tree.labels(leaf), text(name, leaf, why), waitNanos > 0 ? wait : null, limit, null);
+    }
+
+    static RateLimitedException waitedTooLong(String name, Node leaf, long waitedNanos) {
+        String why = "it waited " + Duration.ofNanos(waitedNanos) + ", which is the longest allowed";
+        return new RateLimitedException(name, Tree.labels(leaf), text(name, leaf, why), null, null, null);
+    }
+
+    static RateLimitedException closed(String name, Node leaf, long leftNanos, long maxServerDelayNanos) {
+        Duration left = Duration.ofNanos(leftNanos);
+        String why = "the server asked to wait " + left + " more, and the longest server delay obeyed is "
+                + Duration.ofNanos(maxServerDelayNanos) + ". Raise maxServerDelay to wait for it";
+        return new RateLimitedException(name, Tree.labels(leaf), text(name, leaf, why), left, null, null);
+    }
+
+    private static String text(String name, Node leaf, String why) {
+        List<String> labels = Tree.labels(leaf);
+        return "Limiter '" + name + "' refused a demand"
+                + (labels.isEmpty() ? "" : " for " + String.join(" / ", labels)) + ": " + why + ".";
+    }
+}

@@ -1,0 +1,40 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.signal.Headers;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Mono;
+
+/**
+ * How the operator sees the response in a {@code T}. Called on the thread that emits the response; must not block.
+ *
+ * @param <T> the client's type of response
+ */
+public interface ResponseReader<T> {
+
+    /**
+     * The status.
+     *
+     * @param response the response
+     * @return its HTTP status
+     */
+    int status(T response);
+
+    /**
+     * The header lines.
+     *
+     * @param response the response
+     * @return a view of its headers
+     */
+    Headers headers(T response);
+
+    /**
+     * Frees what a response holds that is not handed on, such as a connection, before the call waits to be tried again.
+     * Bounded by the drain timeout of 1 s, after which it is cancelled. Default: nothing to free.
+     *
+     * @param response the response
+     * @return completes when it is freed
+     */
+    default Publisher<Void> discard(T response) {
+        return Mono.empty();
+    }
+}

@@ -1,0 +1,141 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.signal.RateLimitSignal;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one call has behind it, from its first failure on: attempts, refusals, time waited, failures. Used by one attempt at
+ * a time.
+ */
+final class Retries {
+
+    private static final int KEPT_FAILURES = 10;
+
+    private final Settings settings;
+    private final RetryPolicy policy;
+    private final RetryBudget budget;
+    private final Demand demand;
+    private final long startedAt;
+
+    private int attempts;
+    private int failures;
+    private int refusals;
+    private long waitedNanos;
+    private long restNanos;
+    private @Nullable Duration lastHint;
+    private int lastStatus;
+    private boolean maybeSent;
+    private @Nullable Throwable last;
+    private final List<Throwable> earlier = new ArrayList<>(2);
+
+    Retries(Settings settings, RetryPolicy policy, RetryBudget budget, Demand demand, long startedAt) {
+        this.settings = settings;
+        this.policy = policy;
+        this.budget = budget;
+        this.demand = demand;
+        this.startedAt = startedAt;
+    }
+
+    Demand demand() {
+        return demand;
+    }
+
+    int attempts() {
+        return attempts;
+    }
+
+    long waitedNanos() {
+        return waitedNanos;
+    }
+
+    /** How long the next attempt rests before it stands in line. */
+    long restNanos() {
+        return restNanos;
+    }
+
+    /** How long the next attempt may wait: until the deadline. */
+    long leftNanos(long now) {
+        long deadline = policy.deadlineNanos();
+        return deadline == Exact.NEVER ? Exact.NEVER : Math.max(0, deadline - (now - startedAt));
+    }
+
+    @Nullable
+    Throwable last() {
+        return last;
+    }
+
+    void attempted(long waited) {
+        attempts++;
+        waitedNanos = Exact.add(waitedNanos, waited);
+    }
+
+    void failed(Throwable failure, int status, boolean sent) {
+        if (last != null && earlier.size() < KEPT_FAILURES) {
+            earlier.add(last);
+        }
+        last = failure;
+        lastStatus = status;
+        maybeSent |= sent;
+    }
+
+    /** A refusal for a limit: null if the call goes on, or why not. */
+    @Nullable
+    String refused(RateLimitSignal signal, boolean heardElsewhere) {
+        lastHint = signal.hint();
+        if (refusals >= policy.refusals()) {
+            return "it was refused for a limit " + (refusals + 1) + " times";
+        }
+        refusals++;
+        // The closed scope makes it wait; where somebody else's is closed, it backs off by itself.
+        restNanos = heardElsewhere ? Math.max(1, policy.waitNanos(true, refusals - 1, random())) : 0;
+        if (heardElsewhere && signal.delay() != null) {
+            restNanos = Math.max(restNanos, Exact.nanos(signal.delay()));
+        }
+        return null;
+    }
+
+    /** A failure that is not a limit: null if the call goes on, or why not. */
+    @Nullable
+    String failedFor(boolean unavailable) {
+        if (failures + 1 >= policy.attempts()) {
+            return "that were all its attempts";
+        }
+        if (!budget.takeRetry()) {
+            return "the retry budget is used up";
+        }
+        restNanos = policy.waitNanos(unavailable, failures, random());
+        failures++;
+        return null;
+    }
+
+    /** The whole endpoint stops for this backoff, so the call itself has nothing to wait for besides. */
+    void restAtTheGate() {
+        restNanos = 0;
+    }
+
+    RetriesExhaustedException exhausted(List<String> keys, String why) {
+        Throwable cause = last;
+        if (cause == null) {
+            throw new IllegalStateException("a call is exhausted by a failure");
+        }
+        RetriesExhaustedException exhausted = new RetriesExhaustedException(
+                settings.name(),
+                keys,
+                why,
+                attempts,
+                lastStatus,
+                lastHint,
+                Duration.ofNanos(waitedNanos),
+                maybeSent,
+                cause);
+        earlier.forEach(exhausted::addSuppressed);
+        return exhausted;
+    }
+
+    private double random() {
+        return settings.random().getAsDouble();
+    }
+}

@@ -1,0 +1,65 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.RateLimiterSnapshot.LimitState;
+import io.github.reactorratelimit.RateLimiterSnapshot.LineState;
+import io.github.reactorratelimit.RateLimiterSnapshot.ScopeState;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Writes down how the nodes stand; under the monitor. */
+final class Snapshots {
+
+    private Snapshots() {}
+
+    static RateLimiterSnapshot of(Settings settings, Tree tree, Turns turns, Timers timers, long now) {
+        List<ScopeState> scopes = new ArrayList<>();
+        scopes.add(scope(settings, tree.root, now));
+        for (Node node : tree.nodes()) {
+            scopes.add(scope(settings, node, now));
+        }
+        return new RateLimiterSnapshot(settings.name(), List.copyOf(scopes), turns.waiting(), timers.size());
+    }
+
+    private static ScopeState scope(Settings settings, Node node, long now) {
+        List<LimitState> limits = new ArrayList<>();
+        for (Meter meter : node.meters) {
+            limits.add(new LimitState(meter.limit, meter.available(now), duration(meter.fullAt(now), now)));
+        }
+        List<LineState> lines = new ArrayList<>();
+        for (Slot slot : node.slots) {
+            if (slot.line != null && slot.line.first != null) {
+                lines.add(line(settings, slot, slot.line, slot.line.first, now));
+            }
+        }
+        long closedFor = node.gate.isClosed(now) ? node.gate.closedUntil - now : 0;
+        return new ScopeState(
+                Tree.labels(node), limits, Duration.ofNanos(closedFor), node.gate.waves, List.copyOf(lines));
+    }
+
+    private static LineState line(Settings settings, Slot slot, Line line, Ticket first, long now) {
+        long at = now;
+        Limit blockedBy = null;
+        for (Node node = slot.node; node != null; node = node.parent) {
+            if (node.gate.closedUntil > at) {
+                at = node.gate.closedUntil;
+                blockedBy = null;
+            }
+            for (Meter[] meters : List.of(node.meters, node.shares[slot.lane])) {
+                for (Meter meter : meters) {
+                    long ready = meter.readyAt(now, first.demand.costFor(meter));
+                    if (ready > at) {
+                        at = ready;
+                        blockedBy = meter.limit;
+                    }
+                }
+            }
+        }
+        return new LineState(settings.lanes().name(slot.lane), line.size(), blockedBy, duration(at, now));
+    }
+
+    private static @Nullable Duration duration(long at, long now) {
+        return at == Exact.NEVER ? null : Duration.ofNanos(at - now);
+    }
+}

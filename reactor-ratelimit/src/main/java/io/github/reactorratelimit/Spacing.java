@@ -1,0 +1,109 @@
+package io.github.reactorratelimit;
+
+import java.math.BigInteger;
+
+/**
+ * The generic cell rate algorithm with an exact rational rate: it remembers one instant, the theoretical arrival time of
+ * the next permit, as whole nanoseconds and a remainder of 1/{@code permits}.
+ */
+final class Spacing {
+
+    private final long permits;
+    private final long nanos;
+    private final long burst;
+    private long arrival;
+    private long rest;
+
+    /** Spaces permits at {@code permits / nanos}, at most {@code burst} at once. */
+    Spacing(long[] rate, long burst, long start) {
+        this.permits = rate[0];
+        this.nanos = rate[1];
+        this.burst = burst;
+        this.arrival = start;
+    }
+
+    /** When {@code cost} fits; one heavier than the burst when the burst is whole. */
+    long readyAt(long now, long cost) {
+        long credit = burst - Math.min(cost, burst);
+        long early = Exact.floorDiv(credit, nanos, 0, permits);
+        long earlyRest = Exact.remainder(credit, nanos, 0, permits);
+        long at = Exact.subtract(arrival, early);
+        return Math.max(now, rest > earlyRest ? Exact.add(at, 1) : at);
+    }
+
+    long expectedAt(long now, long ahead, long cost) {
+        long total = Exact.add(ahead, Math.min(cost, burst));
+        if (total <= burst) {
+            return readyAt(now, total);
+        }
+        return Exact.add(readyAt(now, burst), Exact.floorDiv(total - burst, nanos, 0, permits));
+    }
+
+    void take(long now, long cost) {
+        catchUp(now);
+        move(cost);
+    }
+
+    void settle(long now, long delta) {
+        catchUp(now);
+        move(delta);
+    }
+
+    /** Later for a positive cost, earlier for a negative one; what is earlier than now is forgotten with the next look. */
+    void move(long cost) {
+        if (cost >= 0) {
+            long steps = Exact.floorDiv(cost, nanos, rest, permits);
+            rest = Exact.remainder(cost, nanos, rest, permits);
+            arrival = Exact.add(arrival, steps);
+        } else {
+            long steps = Exact.floorDiv(-cost, nanos, 0, permits);
+            long part = Exact.remainder(-cost, nanos, 0, permits);
+            arrival = Exact.subtract(arrival, steps);
+            rest -= part;
+            if (rest < 0) {
+                rest += permits;
+                arrival = Exact.subtract(arrival, 1);
+            }
+        }
+    }
+
+    long available(long now) {
+        if (arrival < now) {
+            return burst;
+        }
+        long owed = Exact.ceilDiv(Exact.subtract(arrival, now), permits, rest, nanos);
+        return Exact.subtract(burst, owed);
+    }
+
+    long fullAt(long now) {
+        return Math.max(now, rest > 0 ? Exact.add(arrival, 1) : arrival);
+    }
+
+    /** What is there at {@code from} is there at {@code until}, and no more. */
+    void stop(long from, long until) {
+        catchUp(from);
+        arrival = Exact.add(arrival, Exact.subtract(until, from));
+    }
+
+    /** Takes over what {@code old} lacks now, in permits; a bigger burst starts no fuller, a smaller one is capped. */
+    void adopt(long now, Spacing old) {
+        old.catchUp(now);
+        BigInteger lacking = BigInteger.valueOf(Exact.subtract(old.arrival, now))
+                .multiply(BigInteger.valueOf(old.permits))
+                .add(BigInteger.valueOf(old.rest));
+        BigInteger[] steps = lacking.multiply(BigInteger.valueOf(nanos))
+                .divideAndRemainder(BigInteger.valueOf(old.nanos).multiply(BigInteger.valueOf(permits)));
+        BigInteger up = steps[1].signum() == 0 ? steps[0] : steps[0].add(BigInteger.ONE);
+        arrival = up.bitLength() > 63 ? Long.MAX_VALUE : Exact.add(now, up.longValueExact());
+        rest = 0;
+        move(burst - old.burst);
+        catchUp(now);
+    }
+
+    private void catchUp(long now) {
+        if (arrival < now) {
+            arrival = now;
+            rest = 0;
+        }
+    }
+}

@@ -1,0 +1,10 @@
+package io.github.reactorratelimit;
+
+/** Something that is due at an instant of limiter time: it knows its place in the {@link Timers}. */
+abstract class Timed {
+
+    static final int NOWHERE = -1;
+
+    long dueAt;
+    int place = NOWHERE;
+}

@@ -1,0 +1,224 @@
+package io.github.reactorratelimit;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The nodes of a limiter: a root, and below it one per scope key, from broad to narrow. Keys come with their first demand
+ * and are forgotten when they are idle and full again, a few at a time.
+ */
+final class Tree {
+
+    /** How many of the longest unused keys one command looks at. */
+    private static final int LOOKS = 4;
+
+    private static final Object[] ROOT = {};
+
+    final Node root;
+    private final Lanes lanes;
+    private final long idleNanos;
+    private volatile List<Scope> scopes;
+    private @Nullable Node oldest;
+    private @Nullable Node newest;
+    private int size = 1;
+
+    Tree(List<Limit> rootLimits, List<Scope> scopes, Lanes lanes, long idleNanos, long now) {
+        this.root = new Node(null, "", "", rootLimits, lanes, now);
+        this.lanes = lanes;
+        this.scopes = scopes;
+        this.idleNanos = idleNanos;
+    }
+
+    int size() {
+        return size;
+    }
+
+    /**
+     * The keys of a demand from broad to narrow; empty where its leaf is known from last time.
+     *
+     * @throws IllegalArgumentException if the demand lacks an attribute
+     */
+    Object[] keys(Demand demand) {
+        return keys(demand, scopes.size());
+    }
+
+    private Object[] keys(Demand demand, int depth) {
+        Object[] keys = depth == 0 ? ROOT : new Object[depth];
+        for (int i = 0; i < depth; i++) {
+            keys[i] = scopes.get(i).keyOf(demand);
+        }
+        return keys;
+    }
+
+    /** The keys of the scopes, from the broadest on, all of whose attributes are named. */
+    Object[] keysNamed(Demand whom) {
+        int depth = 0;
+        while (depth < scopes.size() && scopes.get(depth).isNamedBy(whom)) {
+            depth++;
+        }
+        return keys(whom, depth);
+    }
+
+    /** Where this demand was counted last, if that is still good. */
+    @Nullable
+    Node cached(long now, Demand demand) {
+        if (scopes.isEmpty()) {
+            return root;
+        }
+        Node cached = demand.cachedLeaf;
+        if (cached == null || top(cached) != root || cached.forgotten) {
+            return null;
+        }
+        use(now, cached);
+        return cached;
+    }
+
+    /** The node of these keys, or null if one of them is new. */
+    @Nullable
+    Node find(long now, Object[] keys) {
+        Node node = root;
+        for (int i = 0; i < keys.length && node != null; i++) {
+            node = node.child(keys[i]);
+        }
+        if (node != null) {
+            use(now, node);
+        }
+        return node;
+    }
+
+    private static Node top(Node leaf) {
+        Node node = leaf;
+        while (node.parent != null) {
+            node = node.parent;
+        }
+        return node;
+    }
+
+    /** The limits of each of these keys. Calls the user's functions, so outside the monitor. */
+    List<List<Limit>> limitsOf(Object[] keys) {
+        List<List<Limit>> all = new ArrayList<>(keys.length);
+        Map<String, String> path = new LinkedHashMap<>();
+        for (int i = 0; i < keys.length; i++) {
+            Scope scope = scopes.get(i);
+            scope.describe(keys[i], path);
+            all.add(scope.limitsOf(keys[i], new LinkedHashMap<>(path)));
+        }
+        return all;
+    }
+
+    /** The node of these keys, with new nodes where they are new. */
+    Node grow(long now, Object[] keys, List<List<Limit>> limits) {
+        Node node = root;
+        for (int i = 0; i < keys.length; i++) {
+            Node child = node.child(keys[i]);
+            if (child == null) {
+                child = new Node(node, keys[i], scopes.get(i).label(keys[i]), limits.get(i), lanes, now);
+                node.addChild(child);
+                link(child);
+                size++;
+            }
+            node = child;
+        }
+        return node;
+    }
+
+    /** Forgets a few keys that are idle and full; those that are not are looked at again when all others were. */
+    void forgetIdle(long now) {
+        for (int i = 0; i < LOOKS; i++) {
+            Node node = oldest;
+            if (node == null || now - node.lastUsed < idleNanos) {
+                return;
+            }
+            unlink(node);
+            Node parent = node.parent;
+            if (parent != null && node.isIdle(now)) {
+                node.forgotten = true;
+                size--;
+                if (parent.children != null) {
+                    parent.children.remove(node.key);
+                }
+            } else {
+                node.lastUsed = now;
+                link(node);
+            }
+        }
+    }
+
+    /** All nodes below the root, those longest unused first. */
+    List<Node> nodes() {
+        List<Node> all = new ArrayList<>(size);
+        for (Node node = oldest; node != null; node = node.newer) {
+            all.add(node);
+        }
+        return all;
+    }
+
+    /** The attributes of a node's key, those of the keys above included. */
+    Map<String, String> path(Node node) {
+        Map<String, String> path = new LinkedHashMap<>();
+        describe(node, path);
+        return path;
+    }
+
+    private void describe(Node node, Map<String, String> into) {
+        if (node.parent != null) {
+            describe(node.parent, into);
+            scopes.get(node.depth - 1).describe(node.key, into);
+        }
+    }
+
+    static List<String> labels(Node leaf) {
+        List<String> labels = new ArrayList<>(leaf.depth);
+        for (Node node = leaf; node != null && node.parent != null; node = node.parent) {
+            labels.add(0, node.label);
+        }
+        return labels;
+    }
+
+    List<Scope> scopes() {
+        return scopes;
+    }
+
+    void scopes(List<Scope> changed) {
+        scopes = changed;
+    }
+
+    private void use(long now, Node leaf) {
+        for (Node node = leaf; node.parent != null; node = node.parent) {
+            if (node.lastUsed != now) {
+                node.lastUsed = now;
+                if (node != newest) {
+                    unlink(node);
+                    link(node);
+                }
+            }
+        }
+    }
+
+    private void link(Node node) {
+        node.older = newest;
+        node.newer = null;
+        if (newest == null) {
+            oldest = node;
+        } else {
+            newest.newer = node;
+        }
+        newest = node;
+    }
+
+    private void unlink(Node node) {
+        if (node.older == null) {
+            oldest = node.newer;
+        } else {
+            node.older.newer = node.newer;
+        }
+        if (node.newer == null) {
+            newest = node.older;
+        } else {
+            node.newer.older = node.older;
+        }
+    }
+}

@@ -1,0 +1,168 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.Slot.State;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Whose turn it is. Every node offers its candidate to its parent while the candidate fits, and the root's candidate is
+ * granted while there is one; then every ring on its path moves one on. A candidate that doesn't fit parks its node and
+ * keeps the turn, so that heavy demands get their permits together.
+ */
+final class Turns {
+
+    private final Node root;
+    private final Timers timers;
+    private final long ageingNanos;
+    private int waiting;
+    /** How often a node was asked whether a candidate fits; a figure for tests. */
+    private long evaluations;
+
+    Turns(Node root, Timers timers, long ageingNanos) {
+        this.root = root;
+        this.timers = timers;
+        this.ageingNanos = ageingNanos;
+    }
+
+    int waiting() {
+        return waiting;
+    }
+
+    long evaluations() {
+        return evaluations;
+    }
+
+    /** Whether somebody of this lane or a higher one waits anywhere on the path of {@code leaf}, or one passed over for too long. */
+    boolean isTaken(long now, Node leaf, int lane) {
+        if (waiting == 0) {
+            return false;
+        }
+        for (Node node = leaf; node != null; node = node.parent) {
+            for (Slot slot : node.slots) {
+                boolean before = slot.lane <= lane || (slot.lane == node.slots.length - 1 && isAged(now, slot));
+                if (before && slot.state != State.EMPTY) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    void join(long now, Ticket ticket, Slot slot) {
+        Line line = slot.line;
+        if (line == null) {
+            line = new Line();
+            slot.line = line;
+        }
+        line.join(ticket);
+        waiting++;
+        if (line.first == ticket) {
+            touch(now, slot.node);
+        }
+    }
+
+    void leave(long now, Ticket ticket, Slot slot) {
+        Line line = slot.line;
+        assert line != null;
+        boolean wasFirst = line.first == ticket;
+        line.leave(ticket);
+        waiting--;
+        if (wasFirst) {
+            touch(now, slot.node);
+        }
+    }
+
+    /** Something changed at this node: it and all above it are placed anew. */
+    void touch(long now, Node from) {
+        for (Node node = from; node != null; node = node.parent) {
+            place(now, node);
+        }
+    }
+
+    /** Takes the one whose turn it is out of its line, and moves the rings on its path one on; null if nobody's is. */
+    @Nullable
+    Ticket next(long now) {
+        Slot offered = offeredRoot(now);
+        if (offered == null) {
+            return null;
+        }
+        Slot turn = offered.turn();
+        Line line = turn.line;
+        assert line != null;
+        Ticket ticket = line.first;
+        assert ticket != null;
+        line.leave(ticket);
+        waiting--;
+        for (Slot slot = turn; slot != null; slot = slot.parent) {
+            slot.servedAt = now;
+            slot.leaveRing();
+            slot.state = State.EMPTY;
+        }
+        return ticket;
+    }
+
+    private @Nullable Slot offeredRoot(long now) {
+        int lowest = root.slots.length - 1;
+        Slot low = root.slots[lowest];
+        if (low.state == State.OFFERED && lowest > 0 && isAged(now, low)) {
+            return low;
+        }
+        for (Slot slot : root.slots) {
+            if (slot.state == State.OFFERED) {
+                return slot;
+            }
+        }
+        return null;
+    }
+
+    /** Places all lanes of a node: the lowest first if it was passed over for too long, else from the highest. */
+    private void place(long now, Node node) {
+        int lowest = node.slots.length - 1;
+        boolean blocked = false;
+        boolean aged = lowest > 0 && node.slots[lowest].state != State.EMPTY && isAged(now, node.slots[lowest]);
+        if (aged) {
+            blocked = place(now, node.slots[lowest], false);
+        }
+        for (int lane = 0; lane < (aged ? lowest : lowest + 1); lane++) {
+            blocked |= place(now, node.slots[lane], blocked);
+        }
+    }
+
+    /** Places one slot; whether it keeps the turn of those below it. */
+    private boolean place(long now, Slot slot, boolean blocked) {
+        Ticket candidate = slot.candidate();
+        if (candidate == null) {
+            park(slot, State.EMPTY, Exact.NEVER);
+            slot.leaveRing();
+            return false;
+        }
+        if (slot.state == State.EMPTY && slot.servedAt != now) {
+            slot.servedAt = now;
+        }
+        evaluations++;
+        Node node = slot.node;
+        long shared = node.sharedReadyAt(now, candidate.demand);
+        long share = node.shareReadyAt(now, candidate.demand, slot.lane);
+        boolean fits = shared <= now && share <= now;
+        if (fits && !blocked) {
+            park(slot, State.OFFERED, Exact.NEVER);
+            slot.joinRing();
+            return false;
+        }
+        slot.leaveRing();
+        long until = fits ? Exact.NEVER : Math.max(shared, share);
+        if (blocked && slot.lane == node.slots.length - 1) {
+            until = Math.min(until, Exact.add(slot.servedAt, ageingNanos));
+        }
+        park(slot, State.PARKED, until);
+        return shared > now;
+    }
+
+    private void park(Slot slot, State state, long until) {
+        slot.state = state;
+        timers.set(slot, until);
+    }
+
+    private boolean isAged(long now, Slot slot) {
+        return now - slot.servedAt >= ageingNanos;
+    }
+}

@@ -1,0 +1,195 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.Booking.Phase;
+
+/**
+ * The exact window. Every permit stands in one of three ledgers:
+ *
+ * <pre>
+ *   open    ──sent──►  loose   ──head, or transit over──►  closed  ──one span──►  forgotten
+ *   counts until       counts until its time +             counts until its
+ *   something is told  transit + span                      time + span
+ * </pre>
+ *
+ * A strict window keeps a permit open until its head or its end; an ordinary one lets it loose when it is sent.
+ */
+class WindowMeter extends Meter {
+
+    /** How long a request may be under way to the server. */
+    static final long TRANSIT_NANOS = 1_000_000_000L;
+
+    private static final long MIN_MARGIN_NANOS = 1_000_000L;
+    private static final long EXACT_UP_TO = 1_000;
+
+    private final long permits;
+    private final long span;
+    private final boolean strict;
+    private final Ledger open;
+    private final Ledger loose;
+    private final Ledger closed;
+    private long used;
+
+    WindowMeter(Limit limit) {
+        super(limit);
+        this.permits = limit.permits();
+        long period = limit.spanNanos();
+        this.span = Exact.add(period, Math.max(MIN_MARGIN_NANOS, period / 1_000));
+        this.strict = limit.isStrict();
+        long grain = permits > EXACT_UP_TO ? period / 1_000 : 0;
+        this.open = new Ledger(0);
+        this.loose = new Ledger(0);
+        this.closed = new Ledger(grain);
+    }
+
+    /** Lets what is over leave the books. */
+    private void advance(long now) {
+        while (loose.size() > 0 && now - loose.time(0) >= TRANSIT_NANOS) {
+            long amount = loose.amount(0);
+            if (amount > 0) {
+                closed.append(loose.time(0) + TRANSIT_NANOS, amount);
+            }
+            loose.removeFirst();
+        }
+        while (closed.size() > 0 && now - closed.time(0) >= span) {
+            used -= closed.amount(0);
+            closed.removeFirst();
+        }
+        assert used >= 0 : "used " + used;
+    }
+
+    @Override
+    long readyAt(long now, long cost) {
+        advance(now);
+        long missing = Exact.subtract(Exact.add(used, cost), permits);
+        if (missing <= 0 || cost == 0) {
+            return now;
+        }
+        for (int i = 0; i < closed.size(); i++) {
+            missing -= closed.amount(i);
+            if (missing <= 0) {
+                return Exact.add(closed.time(i), span);
+            }
+        }
+        for (int i = 0; i < loose.size(); i++) {
+            missing -= loose.amount(i);
+            if (missing <= 0) {
+                return Exact.add(loose.time(i) + TRANSIT_NANOS, span);
+            }
+        }
+        return Exact.NEVER;
+    }
+
+    @Override
+    long expectedAt(long now, long ahead, long cost) {
+        long total = Exact.add(ahead, cost);
+        if (total <= permits) {
+            return readyAt(now, total);
+        }
+        long first = readyAt(now, (total - 1) % permits + 1);
+        return first == Exact.NEVER ? now : Exact.add(first, Exact.floorDiv((total - 1) / permits, span, 0, 1));
+    }
+
+    @Override
+    void take(long now, long cost, Phase phase) {
+        advance(now);
+        ledger(phase).append(now, cost);
+        used = Exact.add(used, cost);
+    }
+
+    @Override
+    void moved(long now, long cost, Phase from, long since, long sentAt, Phase to) {
+        boolean keepsItsTransit = to == Phase.ENDED && from == Phase.SENT && !strict;
+        if (cost == 0 || from == Phase.HEADED || keepsItsTransit) {
+            return;
+        }
+        advance(now);
+        long key = key(from, since, sentAt);
+        boolean closedByTransit = ledger(from) == loose && now - key >= TRANSIT_NANOS;
+        if (closedByTransit && to != Phase.SENT) {
+            return;
+        }
+        long removed = -adjust(now, from, key, -cost);
+        used -= removed;
+        if (removed > 0) {
+            ledger(to).append(now, removed);
+            used += removed;
+        }
+    }
+
+    @Override
+    void settle(long now, long delta, Booking booking) {
+        advance(now);
+        used += adjust(now, booking.phase, key(booking.phase, booking.at, booking.sentAt), delta);
+    }
+
+    @Override
+    void refund(long now, long cost, Booking booking) {
+        settle(now, -cost, booking);
+    }
+
+    /** An ordinary window left an attempt that ended where it was when it was sent. */
+    private long key(Phase phase, long since, long sentAt) {
+        return phase == Phase.ENDED && !strict ? sentAt : since;
+    }
+
+    /** Changes the entry of a permit, wherever time has carried it; nothing if it is over: no correction reaches a later span. */
+    private long adjust(long now, Phase phase, long key, long delta) {
+        Ledger ledger = ledger(phase);
+        if (ledger == loose && now - key >= TRANSIT_NANOS) {
+            return closed.adjust(key + TRANSIT_NANOS, delta);
+        }
+        return ledger.adjust(key, delta);
+    }
+
+    private Ledger ledger(Phase phase) {
+        return switch (phase) {
+            case UNSENT -> open;
+            case SENT -> strict ? open : loose;
+            case ENDED -> loose;
+            case HEADED -> closed;
+        };
+    }
+
+    @Override
+    long available(long now) {
+        advance(now);
+        return permits - used;
+    }
+
+    @Override
+    long fullAt(long now) {
+        advance(now);
+        if (open.size() > 0) {
+            return Exact.NEVER;
+        }
+        if (loose.size() > 0) {
+            return Exact.add(loose.time(loose.size() - 1) + TRANSIT_NANOS, span);
+        }
+        return closed.size() > 0 ? Exact.add(closed.time(closed.size() - 1), span) : now;
+    }
+
+    @Override
+    void adopt(long now, Meter old) {
+        if (old instanceof WindowMeter window) {
+            window.advance(now);
+            copy(window.loose, loose);
+            copy(window.closed, closed);
+            used = window.used;
+            if (strict == window.strict) {
+                copy(window.open, open);
+            } else {
+                // The other kind keeps such permits elsewhere: nobody would ever close them here.
+                for (int i = 0; i < window.open.size(); i++) {
+                    loose.append(now, window.open.amount(i));
+                }
+            }
+            advance(now);
+        }
+    }
+
+    private static void copy(Ledger from, Ledger to) {
+        for (int i = 0; i < from.size(); i++) {
+            to.append(from.time(i), from.amount(i));
+        }
+    }
+}
