@@ -44,12 +44,12 @@ final class Connections {
     /**
      * Closes from the head of the pipeline, on the channel's own thread: past the TLS handler, which would say goodbye first and wait for it.
      */
-    @SuppressWarnings("FutureReturnValueIgnored") // a void promise tells nothing
+    @SuppressWarnings("FutureReturnValueIgnored") // whoever watches the channel sees it go
     static void close(Channel channel) {
         channel.eventLoop().execute(() -> {
             ChannelHandlerContext first = channel.pipeline().firstContext();
             if (first != null) {
-                first.close(channel.voidPromise());
+                first.close();
             }
         });
     }
