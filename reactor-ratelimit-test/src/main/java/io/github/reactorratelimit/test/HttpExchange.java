@@ -1,7 +1,5 @@
 package io.github.reactorratelimit.test;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
@@ -37,14 +35,18 @@ final class HttpExchange implements BiFunction<HttpServerRequest, HttpServerResp
         in.withConnection(connection -> channel[0] = connection.channel());
         // The event loop itself, because the usual schedulers may be virtual while this server is real.
         Scheduler loop = Schedulers.fromExecutorService(channel[0].eventLoop());
-        return in.receive().aggregate().asString(UTF_8).defaultIfEmpty("").flatMap(body -> {
-            Reply reply = service.answer(request(in, body), clock.millis());
-            return ReplyBody.pause(reply.delay(), loop)
-                    .then(Mono.defer(() -> deliver(reply, in, out, channel[0], loop)));
-        });
+        return in.receive()
+                .aggregate()
+                .asByteArray()
+                .defaultIfEmpty(new byte[0])
+                .flatMap(body -> {
+                    Reply reply = service.answer(request(in, body), clock.millis());
+                    return ReplyBody.pause(reply.delay(), loop)
+                            .then(Mono.defer(() -> deliver(reply, in, out, channel[0], loop)));
+                });
     }
 
-    private static SimulatedRequest request(HttpServerRequest in, String body) {
+    private static SimulatedRequest request(HttpServerRequest in, byte[] body) {
         SimulatedRequest request =
                 SimulatedRequest.of(in.method().name(), in.uri()).body(body);
         for (Map.Entry<String, String> line : in.requestHeaders()) {

@@ -1,7 +1,5 @@
 package io.github.reactorratelimit.test;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -34,7 +32,7 @@ public final class RequestLog {
          * @return the size in bytes
          */
         public int bodySize() {
-            return request.body().getBytes(UTF_8).length;
+            return request.bytes().length;
         }
 
         /**

@@ -1,5 +1,7 @@
 package io.github.reactorratelimit.test;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import io.github.reactorratelimit.signal.Headers;
 import org.jspecify.annotations.Nullable;
 
@@ -14,9 +16,9 @@ public final class SimulatedRequest {
     private final String method;
     private final String path;
     private final HeaderLines headers;
-    private final String body;
+    private final byte[] body;
 
-    private SimulatedRequest(String method, String path, HeaderLines headers, String body) {
+    private SimulatedRequest(String method, String path, HeaderLines headers, byte[] body) {
         this.method = method;
         this.path = path;
         this.headers = headers;
@@ -52,7 +54,7 @@ public final class SimulatedRequest {
      */
     public static SimulatedRequest of(String method, String uri) {
         int query = uri.indexOf('?');
-        return new SimulatedRequest(method, query < 0 ? uri : uri.substring(0, query), HeaderLines.NONE, "");
+        return new SimulatedRequest(method, query < 0 ? uri : uri.substring(0, query), HeaderLines.NONE, new byte[0]);
     }
 
     /**
@@ -79,11 +81,21 @@ public final class SimulatedRequest {
     /**
      * Replaces the body.
      *
-     * @param text the body
+     * @param text the body, as UTF-8
      * @return a copy with that body
      */
     public SimulatedRequest body(String text) {
-        return new SimulatedRequest(method, path, headers, text);
+        return body(text.getBytes(UTF_8));
+    }
+
+    /**
+     * Replaces the body.
+     *
+     * @param bytes the body; copied
+     * @return a copy with that body
+     */
+    public SimulatedRequest body(byte[] bytes) {
+        return new SimulatedRequest(method, path, headers, bytes.clone());
     }
 
     /**
@@ -134,11 +146,25 @@ public final class SimulatedRequest {
     }
 
     /**
-     * The body.
+     * The body as text.
      *
-     * @return the body, empty by default
+     * @return the body read as UTF-8, empty by default
      */
     public String body() {
-        return body;
+        return new String(body, UTF_8);
+    }
+
+    /**
+     * The body as it came.
+     *
+     * @return a copy of its bytes
+     */
+    public byte[] bytes() {
+        return body.clone();
+    }
+
+    @Override
+    public String toString() {
+        return method + " " + path + ", " + body.length + " bytes";
     }
 }

@@ -3,6 +3,8 @@ package io.github.reactorratelimit.test;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.netty.buffer.Unpooled;
+import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -19,6 +21,7 @@ import reactor.netty.http.client.HttpClient;
 import reactor.netty.http.client.PrematureCloseException;
 import reactor.netty.resources.ConnectionProvider;
 import reactor.test.StepVerifier;
+import reactor.test.scheduler.VirtualTimeScheduler;
 
 /** What goes over the wire, on the system's clock; how much time passes is never asserted. */
 class RateLimitedServerTest {
@@ -198,7 +201,7 @@ class RateLimitedServerTest {
                 .startTls();
         try (secure) {
             SslContextBuilder trust = SslContextBuilder.forClient().trustManager(secure.certificate());
-            var context = trust.build();
+            SslContext context = trust.build();
             HttpClient trusting = client.secure(spec -> spec.sslContext(context));
 
             StepVerifier.create(trusting.get()
@@ -215,6 +218,34 @@ class RateLimitedServerTest {
             StepVerifier.create(client.get().uri(secure.baseUrl() + "/x").response())
                     .expectError(SSLException.class)
                     .verify(PATIENCE);
+        }
+    }
+
+    @Test
+    void a_body_that_is_no_text_is_logged_as_it_came() {
+        byte[] binary = {0, (byte) 0xff, (byte) 0xc3, 10};
+        StepVerifier.create(client.post()
+                        .uri(server.baseUrl() + "/search")
+                        .send(Mono.fromSupplier(() -> Unpooled.wrappedBuffer(binary)))
+                        .response())
+                .expectNextCount(1)
+                .expectComplete()
+                .verify(PATIENCE);
+
+        RequestLog.Entry entry = server.log().entries().get(0);
+        assertThat(entry.request().bytes()).isEqualTo(binary);
+        assertThat(entry.bodySize()).isEqualTo(4);
+    }
+
+    @Test
+    void delays_of_the_server_stay_real_while_virtual_time_is_installed() {
+        VirtualTimeScheduler.getOrSet();
+        try {
+            assertThat(text("/late").block(PATIENCE)).isEqualTo("{\"status\":200}");
+            assertThat(text("/slow").block(PATIENCE)).isEqualTo("0123456789");
+            assertThatThrownBy(() -> status("/reset-late").block(PATIENCE)).hasCauseInstanceOf(IOException.class);
+        } finally {
+            VirtualTimeScheduler.reset();
         }
     }
 
