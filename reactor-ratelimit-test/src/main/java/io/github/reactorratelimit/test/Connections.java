@@ -42,7 +42,8 @@ final class Connections {
     }
 
     /**
-     * Closes from the head of the pipeline, on the channel's own thread: past the TLS handler, which would say goodbye first and wait for it.
+     * Closes from the head of the pipeline, on the channel's own thread: past the TLS handler, which would say goodbye
+     * first and wait for it.
      */
     @SuppressWarnings("FutureReturnValueIgnored") // whoever watches the channel sees it go
     static void close(Channel channel) {

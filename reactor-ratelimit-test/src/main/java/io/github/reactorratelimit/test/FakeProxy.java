@@ -20,9 +20,9 @@ import reactor.netty.tcp.TcpResources;
  * }
  * }</pre>
  *
- * <p>The HTTP proxy knows CONNECT only, which is what Reactor Netty uses for http and https alike; a request in absolute form is
- * answered with 501. It runs on Reactor Netty's shared event loops and in real time. Its methods may be called from any thread; starting
- * and disposing block.
+ * <p>The HTTP proxy knows CONNECT only, which is what Reactor Netty uses for http and https alike; a request in
+ * absolute form is answered with 501. It runs on Reactor Netty's shared event loops and in real time. Its methods may
+ * be called from any thread; starting and disposing block.
  */
 public final class FakeProxy implements Disposable, AutoCloseable {
 

@@ -6,8 +6,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Something that goes wrong with some of the requests to an endpoint, in place of its usual answer. Immutable.
  *
- * <p>By default a fault stands behind the limits: it sees, and counts from 1, the requests of all tokens that the limits let through;
- * such a request has cost quota, and its answer carries the quota fields. {@link #beforeLimits()} puts it in front.
+ * <p>By default a fault stands behind the limits: it sees, and counts from 1, the requests of all tokens that the
+ * limits let through; such a request has cost quota, and its answer carries the quota fields. {@link #beforeLimits()}
+ * puts it in front.
  */
 public final class Fault {
 
@@ -79,8 +80,8 @@ public final class Fault {
     }
 
     /**
-     * The same fault in front of the limits, as a gateway or a broken network would be: it sees every request, costs no quota, and
-     * its answer carries no quota fields.
+     * The same fault in front of the limits, as a gateway or a broken network would be: it sees every request, costs no
+     * quota, and its answer carries no quota fields.
      *
      * @return a copy in front of the limits
      */

@@ -7,8 +7,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a {@link FakeProxy} does. Immutable; every method that adds a rule returns a copy. Without a rule it opens a tunnel for
- * everybody to wherever they ask.
+ * What a {@link FakeProxy} does. Immutable; every method that adds a rule returns a copy. Without a rule it opens a
+ * tunnel for everybody to wherever they ask.
  */
 public final class ProxyRules {
 
@@ -40,7 +40,8 @@ public final class ProxyRules {
     }
 
     /**
-     * Asks for a login: Basic for HTTP, where others get a 407 with {@code Proxy-Authenticate}; user and password for SOCKS5.
+     * Asks for a login: Basic for HTTP, where others get a 407 with {@code Proxy-Authenticate}; user and password for
+     * SOCKS5.
      *
      * @param user the user that may pass
      * @param password that user's password
@@ -60,8 +61,8 @@ public final class ProxyRules {
     }
 
     /**
-     * Opens no tunnel; every CONNECT gets this reply, for example {@code Reply.status(502)} or {@code Reply.hang()}. Over SOCKS5 a reply
-     * with a status is a general failure, the others are as they say. Comes after the login.
+     * Opens no tunnel; every CONNECT gets this reply, for example {@code Reply.status(502)} or {@code Reply.hang()}.
+     * Over SOCKS5 a reply with a status is a general failure, the others are as they say. Comes after the login.
      *
      * @param reply what every CONNECT gets
      * @return a copy that refuses

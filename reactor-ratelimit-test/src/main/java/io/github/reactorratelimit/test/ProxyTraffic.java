@@ -64,8 +64,8 @@ final class ProxyTraffic {
     }
 
     /**
-     * From here on, bytes go both ways, unless the client is gone. The caller then takes its own handlers out; what they still hold goes
-     * through the tunnel.
+     * From here on, bytes go both ways, unless the client is gone. The caller then takes its own handlers out; what
+     * they still hold goes through the tunnel.
      */
     boolean join(Channel client, Channel target, boolean answered) {
         if (!answered || !client.isActive()) {

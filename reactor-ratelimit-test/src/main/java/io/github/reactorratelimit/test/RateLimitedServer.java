@@ -19,9 +19,9 @@ import reactor.netty.http.server.HttpServer;
  * }
  * }</pre>
  *
- * <p>What it answers is said in {@link RateLimitedService}. A request counts when its body has been read. The server runs on Reactor
- * Netty's shared event loops and in real time, also while a virtual time scheduler is installed. Its methods may be called from any
- * thread; starting and disposing block.
+ * <p>What it answers is said in {@link RateLimitedService}. A request counts when its body has been read. The server
+ * runs on Reactor Netty's shared event loops and in real time, also while a virtual time scheduler is installed. Its
+ * methods may be called from any thread; starting and disposing block.
  */
 public final class RateLimitedServer implements Disposable, AutoCloseable {
 
@@ -41,7 +41,8 @@ public final class RateLimitedServer implements Disposable, AutoCloseable {
     }
 
     /**
-     * A server that knows no path yet; the same as {@link ServiceRules#create()}, whose {@link ServiceRules#start()} ends it.
+     * A server that knows no path yet; the same as {@link ServiceRules#create()}, whose {@link ServiceRules#start()}
+     * ends it.
      *
      * @return the empty rules
      */
@@ -79,7 +80,8 @@ public final class RateLimitedServer implements Disposable, AutoCloseable {
     }
 
     /**
-     * The certificate that a client of {@link ServiceRules#startTls()} has to trust; valid for localhost and 127.0.0.1. Its key is public.
+     * The certificate that a client of {@link ServiceRules#startTls()} has to trust; valid for localhost and 127.0.0.1.
+     * Its key is public.
      *
      * @return the self-signed certificate
      */

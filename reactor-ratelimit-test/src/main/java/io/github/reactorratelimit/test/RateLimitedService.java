@@ -10,13 +10,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The decisions of a rate-limited service and nothing else: a request and a time go in, a reply comes out. It owns no clock, no
- * thread and no socket, so it can be driven as a table; {@link RateLimitedServer} and {@link SimulatedService} are this with HTTP
- * and with virtual time around it.
+ * The decisions of a rate-limited service and nothing else: a request and a time go in, a reply comes out. It owns no
+ * clock, no thread and no socket, so it can be driven as a table; {@link RateLimitedServer} and {@link
+ * SimulatedService} are this with HTTP and with virtual time around it.
  *
- * <p>Every answer has {@code Date}. Where a limit counts, it also has {@code X-RateLimit-Limit}, {@code -Remaining} and
- * {@code -Reset} (epoch seconds, fraction cut off). A request above the limit gets a 429 with {@code Retry-After} in whole seconds,
- * rounded up and at least 1. Limits count per endpoint and {@linkplain SimulatedRequest#token() token}.
+ * <p>Every answer has {@code Date}, the time of the decision. Where a limit counts, it also has {@code
+ * X-RateLimit-Limit}, {@code -Remaining} and {@code -Reset} (epoch seconds, fraction cut off). A request above the
+ * limit gets a 429 with {@code Retry-After} in whole seconds, rounded up and at least 1. Limits count per endpoint and
+ * {@linkplain SimulatedRequest#token() token}.
  *
  * <p>Safe for use from any thread: requests are decided one after the other.
  */

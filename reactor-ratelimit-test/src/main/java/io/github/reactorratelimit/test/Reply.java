@@ -7,11 +7,11 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One answer of a service: status, headers and body, and how they are delivered, which may be never or not in one piece. Immutable;
- * every method that changes something returns a copy.
+ * One answer of a service: status, headers and body, and how they are delivered, which may be never or not in one
+ * piece. Immutable; every method that changes something returns a copy.
  *
- * <p>A service adds {@code Date}, and the quota fields where it counted, unless the reply has them itself. Times are real for a
- * {@link RateLimitedServer} and those of the scheduler in force for a {@link SimulatedService}.
+ * <p>A service adds {@code Date}, and the quota fields where it counted, unless the reply has them itself. Times are
+ * real for a {@link RateLimitedServer} and those of the scheduler in force for a {@link SimulatedService}.
  */
 public final class Reply {
 

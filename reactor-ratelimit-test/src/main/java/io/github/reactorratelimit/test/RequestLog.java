@@ -9,8 +9,8 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Every request that a service has seen, in the order in which it decided them. Safe for use from any thread; what it returns are
- * copies.
+ * Every request that a service has seen, in the order in which it decided them. Safe for use from any thread; what it
+ * returns are copies.
  */
 public final class RequestLog {
 
@@ -129,8 +129,8 @@ public final class RequestLog {
     }
 
     /**
-     * The most requests to one endpoint with one token that fell into any span of this length, half open: two requests exactly one
-     * period apart don't share a span.
+     * The most requests to one endpoint with one token that fell into any span of this length, half open: two requests
+     * exactly one period apart don't share a span.
      *
      * @param endpoint the path of its rule
      * @param token the token

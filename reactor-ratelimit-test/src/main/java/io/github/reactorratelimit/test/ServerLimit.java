@@ -3,11 +3,11 @@ package io.github.reactorratelimit.test;
 import java.time.Duration;
 
 /**
- * How a service counts the requests of one endpoint and one token. It is a template: every pair of endpoint and token gets a
- * {@link Counter} of its own.
+ * How a service counts the requests of one endpoint and one token. It is a template: every pair of endpoint and token
+ * gets a {@link Counter} of its own.
  *
- * <p>A user may write another one to simulate a service that counts differently. Counters are called under the lock of their
- * service, so they need none, and they are told the time in milliseconds since the epoch.
+ * <p>A user may write another one to simulate a service that counts differently. Counters are called under the lock of
+ * their service, so they need none, and they are told the time in milliseconds since the epoch.
  */
 @FunctionalInterface
 public interface ServerLimit {
@@ -20,8 +20,8 @@ public interface ServerLimit {
     Counter newCounter();
 
     /**
-     * A fixed window: it starts with the first request that comes when none is open, lets {@code permits} through, and refuses
-     * the others until it ends. The next request starts the next window. Refused requests cost nothing.
+     * A fixed window: it starts with the first request that comes when none is open, lets {@code permits} through, and
+     * refuses the others until it ends. The next request starts the next window. Refused requests cost nothing.
      *
      * @param permits how many requests pass per window, at least 1
      * @param period the length of the window, at least 1 ms, counted in whole milliseconds

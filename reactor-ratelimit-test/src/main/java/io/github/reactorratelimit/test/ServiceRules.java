@@ -8,11 +8,12 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a service does: which endpoints it has, how they are limited, and what goes wrong. Immutable; every method that adds a rule
- * returns a copy, so one set of rules can be started or simulated many times, each with counts of its own.
+ * What a service does: which endpoints it has, how they are limited, and what goes wrong. Immutable; every method that
+ * adds a rule returns a copy, so one set of rules can be started or simulated many times, each with counts of its own.
  *
- * <p>A path is matched without its query; a segment in braces matches any one segment ({@code /users/{id}}), and all that match one
- * rule count together. The first rule that matches applies. A path that no rule knows is answered with 404.
+ * <p>A path is matched without its query; a segment in braces matches any one segment ({@code /users/{id}}), and all
+ * that match one rule count together. The first rule that matches applies. A path that no rule knows is answered with
+ * 404.
  */
 public final class ServiceRules {
 
@@ -48,8 +49,8 @@ public final class ServiceRules {
     }
 
     /**
-     * Limits an endpoint per token. An endpoint may have several limits: a request passes when all have room, and then counts in
-     * all; the quota fields tell of the one with the least left.
+     * Limits an endpoint per token. An endpoint may have several limits: a request passes when all have room, and then
+     * counts in all; the quota fields tell of the one with the least left.
      *
      * @param path the endpoint's path
      * @param limit how it counts
@@ -81,8 +82,8 @@ public final class ServiceRules {
     }
 
     /**
-     * Lets something go wrong at an endpoint. Of several faults that strike, the one added first does; those in front of the limits
-     * come before those behind.
+     * Lets something go wrong at an endpoint. Of several faults that strike, the one added first does; those in front
+     * of the limits come before those behind.
      *
      * @param path the endpoint's path
      * @param fault what goes wrong and when
@@ -93,8 +94,9 @@ public final class ServiceRules {
     }
 
     /**
-     * Scripts the first answers of an endpoint, whoever asks: one reply per request, in front of limits and faults, at no cost and
-     * without quota fields other than its own. When the script is used up, the endpoint does what its other rules say.
+     * Scripts the first answers of an endpoint, whoever asks: one reply per request, in front of limits and faults, at
+     * no cost and without quota fields other than its own. When the script is used up, the endpoint does what its other
+     * rules say.
      *
      * @param path the endpoint's path
      * @param replies the answers in order; a second script goes on where the first ended
@@ -105,7 +107,8 @@ public final class ServiceRules {
     }
 
     /**
-     * Sets the usual answer of an endpoint; by default it is 200 with a small JSON body that tells how many requests were served.
+     * Sets the usual answer of an endpoint; by default it is 200 with a small JSON body that tells how many requests
+     * were served.
      *
      * @param path the endpoint's path
      * @param reply the usual answer
@@ -143,8 +146,8 @@ public final class ServiceRules {
     }
 
     /**
-     * Starts a real server whose windows and headers follow a clock of the test. Only the counting follows it; delays and pauses of
-     * replies are real. Blocks until it listens.
+     * Starts a real server whose windows and headers follow a clock of the test. Only the counting follows it; delays
+     * and pauses of replies are real. Blocks until it listens.
      *
      * @param clock tells the server's time
      * @return the running server

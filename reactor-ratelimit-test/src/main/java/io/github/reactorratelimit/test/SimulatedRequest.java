@@ -6,7 +6,8 @@ import io.github.reactorratelimit.signal.Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request as a service sees it: method, path, headers and body. Immutable; every method that changes something returns a copy.
+ * One request as a service sees it: method, path, headers and body. Immutable; every method that changes something
+ * returns a copy.
  */
 public final class SimulatedRequest {
 

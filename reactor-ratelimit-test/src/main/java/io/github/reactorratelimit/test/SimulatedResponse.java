@@ -49,8 +49,9 @@ public final class SimulatedResponse {
     }
 
     /**
-     * The body as its pieces come, on the thread of the service's scheduler where the reply is slow. A body that is cut off fails with
-     * {@link java.net.SocketException} when the connection is reset and with {@link java.io.EOFException} when it is closed.
+     * The body as its pieces come, on the thread of the service's scheduler where the reply is slow. A body that is cut
+     * off fails with {@link java.net.SocketException} when the connection is reset and with {@link
+     * java.io.EOFException} when it is closed.
      *
      * @return the pieces; each subscription reads the body from its start
      */

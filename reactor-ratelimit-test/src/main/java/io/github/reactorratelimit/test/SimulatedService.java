@@ -11,14 +11,15 @@ import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
 /**
- * A rate-limited service without sockets, in the time of a scheduler: under {@code StepVerifier.withVirtualTime} an hour passes in a
- * millisecond. Its decisions are those of the real {@link RateLimitedServer}.
+ * A rate-limited service without sockets, in the time of a scheduler: under {@code StepVerifier.withVirtualTime} an
+ * hour passes in a millisecond. Its decisions are those of the real {@link RateLimitedServer}.
  *
- * <p>The scheduler is asked for at each call, {@link Schedulers#parallel()} by default, and its {@code now(MILLISECONDS)} is the
- * server's wall clock. A virtual clock starts in 1970; a test that reads absolute times sets it with {@code advanceTimeTo} first.
+ * <p>The scheduler is asked for at each call, {@link Schedulers#parallel()} by default, and its {@code
+ * now(MILLISECONDS)} is the server's wall clock. A virtual clock starts in 1970; a test that reads absolute times sets
+ * it with {@code advanceTimeTo} first.
  *
- * <p>A request that was sent arrives, whether its caller is still there or not: cancelling a call does not take it back, as on a
- * real wire.
+ * <p>A request that was sent arrives, whether its caller is still there or not: cancelling a call does not take it
+ * back, as on a real wire.
  */
 public final class SimulatedService {
 
@@ -39,7 +40,8 @@ public final class SimulatedService {
     }
 
     /**
-     * A service that knows no path yet; the same as {@link ServiceRules#create()}, whose {@link ServiceRules#simulate()} ends it.
+     * A service that knows no path yet; the same as {@link ServiceRules#create()}, whose {@link
+     * ServiceRules#simulate()} ends it.
      *
      * @return the empty rules
      */
@@ -86,9 +88,9 @@ public final class SimulatedService {
     }
 
     /**
-     * Sends one request per subscription. The answer comes on the scheduler's thread, or on the caller's where there is no latency.
-     * A connection that is reset before the head fails with {@link java.net.SocketException}, a closed one with
-     * {@link java.io.EOFException}; one that hangs never answers.
+     * Sends one request per subscription. The answer comes on the scheduler's thread, or on the caller's where there is
+     * no latency. A connection that is reset before the head fails with {@link java.net.SocketException}, a closed one
+     * with {@link java.io.EOFException}; one that hangs never answers.
      *
      * @param request what is asked
      * @return the head of the answer, whatever its status

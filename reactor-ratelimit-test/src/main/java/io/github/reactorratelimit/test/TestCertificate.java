@@ -10,8 +10,8 @@ import java.security.cert.X509Certificate;
 import javax.net.ssl.KeyManagerFactory;
 
 /**
- * The self-signed certificate for localhost and 127.0.0.1 that comes with the kit. It is a file because the JDK can't make one at
- * run time without another library; its key is public, so nothing but a test may trust it.
+ * The self-signed certificate for localhost and 127.0.0.1 that comes with the kit. It is a file because the JDK can't
+ * make one at run time without another library; its key is public, so nothing but a test may trust it.
  */
 final class TestCertificate {
 

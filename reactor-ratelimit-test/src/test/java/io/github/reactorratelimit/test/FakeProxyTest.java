@@ -155,7 +155,7 @@ class FakeProxyTest {
     void a_proxy_that_hangs_or_resets_answers_no_connect() {
         try (FakeProxy proxy = FakeProxy.http().refuse(Reply.hang()).start()) {
             StepVerifier.create(text(http(proxy), plain.baseUrl() + "/x")
-                            .takeUntilOther(Mono.delay(Duration.ofMillis(200))))
+                            .takeUntilOther(RateLimitedServerTest.soonAfter(() -> proxy.connects() == 1)))
                     .expectComplete()
                     .verify(PATIENCE);
             assertThat(proxy.connects()).isEqualTo(1);

@@ -202,6 +202,18 @@ abstract class ServiceContract {
     }
 
     @Test
+    void of_two_limits_that_refuse_the_longer_wait_is_told() {
+        start(ServiceRules.create()
+                .limit("/both", 1, Duration.ofSeconds(60))
+                .limit("/both", 1, Duration.ofSeconds(1)));
+
+        row(0, SimulatedRequest.get("/both"));
+        row(0, SimulatedRequest.get("/both"));
+
+        assertThat(rows.get(1)).isEqualTo("0 /both anon -> 429, 0 of 1, reset +60, retry 60");
+    }
+
+    @Test
     void a_fault_before_the_limits_sees_every_request_and_costs_nothing() {
         start(ServiceRules.create()
                 .limit("/x", 2, Duration.ofSeconds(10))
