@@ -33,9 +33,9 @@ public final class Reply {
         ENDLESS
     }
 
-    private static final String DEFAULT_BODY = "{\"status\":%d}";
-    private static final String FILLED_BODY = "{\"fill\":\"%s\"}";
-    private static final int FILLED_BODY_FRAME = FILLED_BODY.length() - 2;
+    private static final String FILL_START = "{\"fill\":\"";
+    private static final String FILL_END = "\"}";
+    private static final int EMPTY_FILL = FILL_START.length() + FILL_END.length();
     private static final int ENDLESS_CHUNK = 8192;
 
     private final int status;
@@ -82,7 +82,7 @@ public final class Reply {
         if (status < 200 || status > 599) {
             throw new IllegalArgumentException("status must be 200 to 599, was " + status);
         }
-        byte[] body = DEFAULT_BODY.formatted(status).getBytes(UTF_8);
+        byte[] body = ("{\"status\":" + status + "}").getBytes(UTF_8);
         return new Reply(status, HeaderLines.NONE, body, Delivery.WHOLE, Duration.ZERO, 1, Duration.ZERO);
     }
 
@@ -145,11 +145,10 @@ public final class Reply {
      * @return a copy with that body
      */
     public Reply bodyOfSize(int bytes) {
-        if (bytes < FILLED_BODY_FRAME) {
-            throw new IllegalArgumentException(
-                    "a filled body has at least " + FILLED_BODY_FRAME + " bytes, was " + bytes);
+        if (bytes < EMPTY_FILL) {
+            throw new IllegalArgumentException("a filled body has at least " + EMPTY_FILL + " bytes, was " + bytes);
         }
-        return body(FILLED_BODY.formatted("x".repeat(bytes - FILLED_BODY_FRAME)));
+        return body(FILL_START + "x".repeat(bytes - EMPTY_FILL) + FILL_END);
     }
 
     /**

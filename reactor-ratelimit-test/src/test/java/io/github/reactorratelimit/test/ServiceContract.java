@@ -203,9 +203,7 @@ abstract class ServiceContract {
 
     @Test
     void of_two_limits_that_refuse_the_longer_wait_is_told() {
-        start(ServiceRules.create()
-                .limit("/both", 1, Duration.ofSeconds(60))
-                .limit("/both", 1, Duration.ofSeconds(1)));
+        start(ServiceRules.create().limit("/both", 1, Duration.ofSeconds(60)).limit("/both", 1, Duration.ofSeconds(1)));
 
         row(0, SimulatedRequest.get("/both"));
         row(0, SimulatedRequest.get("/both"));
