@@ -1,4 +1,12 @@
-/** To come. */
+/**
+ * What a test of rate-limited code needs on the other side of the wire: a service with limits, faults and a log, as a
+ * real server on loopback ({@link io.github.reactorratelimit.test.RateLimitedServer}) or in virtual time without
+ * sockets ({@link io.github.reactorratelimit.test.SimulatedService}), and a proxy that works or misbehaves
+ * ({@link io.github.reactorratelimit.test.FakeProxy}).
+ *
+ * <p>Both forms of the service run the same decisions, those of {@link
+ * io.github.reactorratelimit.test.RateLimitedService}, which are told the time and own no clock.
+ */
 @NullMarked
 package io.github.reactorratelimit.test;
 

@@ -1,0 +1,30 @@
+package io.github.reactorratelimit.test;
+
+import java.time.Duration;
+
+/** The rules for values that enter the kit, each failing with the rule and the value. */
+final class Checks {
+
+    private Checks() {}
+
+    static int atLeastOne(String name, int value) {
+        if (value < 1) {
+            throw new IllegalArgumentException(name + " must be at least 1, was " + value);
+        }
+        return value;
+    }
+
+    static Duration notNegative(String name, Duration value) {
+        if (value.isNegative()) {
+            throw new IllegalArgumentException(name + " must not be negative, was " + value);
+        }
+        return value;
+    }
+
+    static String path(String value) {
+        if (!value.startsWith("/") || value.indexOf('?') >= 0) {
+            throw new IllegalArgumentException("a path must start with / and have no query, was " + value);
+        }
+        return value;
+    }
+}

@@ -1,0 +1,66 @@
+package io.github.reactorratelimit.test;
+
+import java.time.Duration;
+
+/**
+ * How a service counts the requests of one endpoint and one token. It is a template: every pair of endpoint and token
+ * gets a {@link Counter} of its own.
+ *
+ * <p>A user may write another one to simulate a service that counts differently. Counters are called under the lock of
+ * their service, so they need none, and they are told the time in milliseconds since the epoch.
+ */
+@FunctionalInterface
+public interface ServerLimit {
+
+    /**
+     * A fresh count, as for a token that has never been seen.
+     *
+     * @return a counter with nothing counted
+     */
+    Counter newCounter();
+
+    /**
+     * A fixed window: it starts with the first request that comes when none is open, lets {@code permits} through, and
+     * refuses the others until it ends. The next request starts the next window. Refused requests cost nothing.
+     *
+     * @param permits how many requests pass per window, at least 1
+     * @param period the length of the window, at least 1 ms, counted in whole milliseconds
+     * @return the limit
+     */
+    static ServerLimit fixedWindow(int permits, Duration period) {
+        Checks.atLeastOne("permits", permits);
+        if (period.toMillis() < 1) {
+            throw new IllegalArgumentException("period must be at least 1 ms, was " + period);
+        }
+        return () -> new FixedWindow(permits, period.toMillis());
+    }
+
+    /** The count of one endpoint and token. */
+    interface Counter {
+
+        /**
+         * What the next request would meet; changes nothing.
+         *
+         * @param nowMillis the time in milliseconds since the epoch
+         * @return limit, remaining, reset and the time when a refused request would pass
+         */
+        Standing look(long nowMillis);
+
+        /**
+         * Counts one request. Called only when {@link #look(long)} at the same time had something remaining.
+         *
+         * @param nowMillis the time in milliseconds since the epoch
+         */
+        void take(long nowMillis);
+    }
+
+    /**
+     * Where a counter stands.
+     *
+     * @param limit how many requests pass in all
+     * @param remaining how many of them are left; a request is refused at 0
+     * @param resetMillis when the count starts anew, in milliseconds since the epoch
+     * @param retryMillis when the next request can pass, in milliseconds since the epoch
+     */
+    record Standing(long limit, long remaining, long resetMillis, long retryMillis) {}
+}
