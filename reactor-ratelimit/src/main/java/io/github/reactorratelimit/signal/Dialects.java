@@ -11,7 +11,6 @@ public final class Dialects {
      * @return the standard dialect
      */
     public static Dialect standard() {
-        return (status, headers, wallNowMillis) ->
-                RateLimitSignal.of(status).throttled(status == 429).build();
+        return StandardDialect.INSTANCE;
     }
 }
