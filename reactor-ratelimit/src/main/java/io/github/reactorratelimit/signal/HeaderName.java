@@ -45,6 +45,20 @@ final class HeaderName {
         return behind < 0 ? Role.NONE : family(name, behind, length);
     }
 
+    /** Whether two names are the same in ASCII's cases. */
+    static boolean same(CharSequence one, CharSequence other) {
+        int length = one.length();
+        if (length != other.length()) {
+            return false;
+        }
+        for (int i = 0; i < length; i++) {
+            if (lower(one.charAt(i)) != lower(other.charAt(i))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     // Horspool's search for "limit", whose matches must be the end of "ratelimit" or "rate-limit"
     private static int behindLimit(CharSequence name, int length) {
         int i = 8;

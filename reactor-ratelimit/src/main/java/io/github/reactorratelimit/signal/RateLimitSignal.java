@@ -69,6 +69,25 @@ public final class RateLimitSignal {
     }
 
     /**
+     * Starts a signal that says the same as this one.
+     *
+     * @return a builder
+     */
+    public Builder toBuilder() {
+        return new Builder(status)
+                .throttled(throttled)
+                .terminal(terminal)
+                .hint(hint)
+                .delay(delay)
+                .coarse(coarse)
+                .quotas(quotas)
+                .scope(scope)
+                .cost(cost)
+                .usage(usage)
+                .reason(reason);
+    }
+
+    /**
      * The HTTP status, or 0 if there was none.
      *
      * @return the status
