@@ -60,6 +60,9 @@ final class BodyText {
             return null;
         }
         int shift = (int) Math.min(scan.whole, MOST_SHIFT);
+        if (!scan.over(mantissa, Scan.MAX_VALUE) || !scan.decimal() || !scan.atEnd()) {
+            return null;
+        }
         int point = mantissa.indexOf('.');
         String digits = point < 0 ? mantissa : mantissa.substring(0, point) + mantissa.substring(point + 1);
         int whole = point < 0 ? mantissa.length() : point;
