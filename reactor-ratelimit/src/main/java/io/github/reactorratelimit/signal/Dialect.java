@@ -1,5 +1,7 @@
 package io.github.reactorratelimit.signal;
 
+import java.util.function.BiFunction;
+
 /**
  * Reads what one response says about limits into a {@link RateLimitSignal}.
  *
@@ -44,5 +46,33 @@ public interface Dialect {
      */
     default RateLimitSignal readBody(int status, Headers headers, byte[] body, long wallNowMillis) {
         return read(status, headers, wallNowMillis);
+    }
+
+    /**
+     * This dialect with one header read under another name, for a server that means a known header but calls it
+     * differently: {@code Dialects.standard().alias("x-rate-limit-reset", "x-rate-limit-reset-ms")}.
+     *
+     * @param theirs the name that the server uses, in any case
+     * @param ours the name that this dialect knows
+     * @return a new dialect
+     */
+    default Dialect alias(String theirs, String ours) {
+        return new AliasDialect(this, theirs, ours);
+    }
+
+    /**
+     * This dialect with its signals passed through a function, for a server's rules that no header tells:
+     *
+     * <pre>{@code
+     * Dialects.standard().adjust((signal, headers) -> signal.throttled() && signal.delay() == null
+     *         ? signal.toBuilder().delay(Duration.ofSeconds(30)).build()
+     *         : signal);
+     * }</pre>
+     *
+     * @param change from the signal and the header lines to the signal that holds; must not throw and not block
+     * @return a new dialect
+     */
+    default Dialect adjust(BiFunction<RateLimitSignal, Headers, RateLimitSignal> change) {
+        return new AdjustedDialect(this, change);
     }
 }

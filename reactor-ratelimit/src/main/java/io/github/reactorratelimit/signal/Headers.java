@@ -2,6 +2,7 @@ package io.github.reactorratelimit.signal;
 
 import java.util.Map;
 import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A read-only walk over the header lines of one response, in their order, each line by itself.
@@ -18,6 +19,22 @@ public interface Headers {
      * @param line receives name and value
      */
     void forEach(BiConsumer<? super String, ? super String> line);
+
+    /**
+     * The first line of a name.
+     *
+     * @param name the header's name in any case
+     * @return its value without the blanks around it, or null if there is no such line
+     */
+    default @Nullable String first(String name) {
+        @Nullable String[] found = new @Nullable String[1];
+        forEach((each, value) -> {
+            if (found[0] == null && HeaderName.same(each, name)) {
+                found[0] = value.trim();
+            }
+        });
+        return found[0];
+    }
 
     /**
      * The lines of a map from names to values.

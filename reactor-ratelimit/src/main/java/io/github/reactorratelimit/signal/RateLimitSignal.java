@@ -3,6 +3,7 @@ package io.github.reactorratelimit.signal;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,6 +11,8 @@ import org.jspecify.annotations.Nullable;
  * the receipt of the response, so a skewed clock no longer matters.
  */
 public final class RateLimitSignal {
+
+    private static final AtomicReferenceArray<@Nullable RateLimitSignal> NONE = new AtomicReferenceArray<>(600);
 
     private final int status;
     private final boolean throttled;
@@ -44,7 +47,15 @@ public final class RateLimitSignal {
      * @return an empty signal
      */
     public static RateLimitSignal none(int status) {
-        return new Builder(status).build();
+        if (status < 0 || status >= NONE.length()) {
+            return new Builder(status).build();
+        }
+        RateLimitSignal none = NONE.get(status);
+        if (none == null) {
+            none = new Builder(status).build();
+            NONE.set(status, none);
+        }
+        return none;
     }
 
     /**
@@ -55,6 +66,25 @@ public final class RateLimitSignal {
      */
     public static Builder of(int status) {
         return new Builder(status);
+    }
+
+    /**
+     * Starts a signal that says the same as this one.
+     *
+     * @return a builder
+     */
+    public Builder toBuilder() {
+        return new Builder(status)
+                .throttled(throttled)
+                .terminal(terminal)
+                .hint(hint)
+                .delay(delay)
+                .coarse(coarse)
+                .quotas(quotas)
+                .scope(scope)
+                .cost(cost)
+                .usage(usage)
+                .reason(reason);
     }
 
     /**

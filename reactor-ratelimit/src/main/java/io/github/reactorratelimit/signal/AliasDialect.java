@@ -1,0 +1,40 @@
+package io.github.reactorratelimit.signal;
+
+/** A dialect that reads one header under another name. */
+final class AliasDialect implements Dialect {
+
+    private final Dialect dialect;
+    private final String theirs;
+    private final String ours;
+
+    AliasDialect(Dialect dialect, String theirs, String ours) {
+        this.dialect = dialect;
+        this.theirs = theirs;
+        this.ours = ours;
+    }
+
+    @Override
+    public RateLimitSignal read(int status, Headers headers, long wallNowMillis) {
+        return dialect.read(status, renamed(headers), wallNowMillis);
+    }
+
+    @Override
+    public int bodyBytes(int status, Headers headers) {
+        return dialect.bodyBytes(status, renamed(headers));
+    }
+
+    @Override
+    public RateLimitSignal readBody(int status, Headers headers, byte[] body, long wallNowMillis) {
+        return dialect.readBody(status, renamed(headers), body, wallNowMillis);
+    }
+
+    @Override
+    public String toString() {
+        return dialect + ", " + theirs + " as " + ours;
+    }
+
+    private Headers renamed(Headers headers) {
+        return line ->
+                headers.forEach((name, value) -> line.accept(HeaderName.same(name, theirs) ? ours : name, value));
+    }
+}

@@ -1,0 +1,121 @@
+package io.github.reactorratelimit.signal;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Anthropic: a quota per dimension with RFC 3339 resets, which the standard reads; the subscription's "unified" windows,
+ * whose resets count only when the status is {@code rejected}; and the spend limit, which no wait cures.
+ */
+final class AnthropicDialect implements Dialect {
+
+    private static final String UNIFIED = "anthropic-ratelimit-unified-";
+    private static final int BODY = 8 * 1024;
+
+    private final Dialect standard = StandardDialect.INSTANCE;
+
+    @Override
+    public RateLimitSignal read(int status, Headers headers, long wallNowMillis) {
+        Unified unified = new Unified();
+        headers.forEach(unified::line);
+        if (!unified.present) {
+            return OpenAiDialect.shouldRetry(standard.read(status, headers, wallNowMillis), headers);
+        }
+        RateLimitSignal signal = standard.read(status, unified.standard(headers), wallNowMillis);
+        return OpenAiDialect.shouldRetry(signal.toBuilder().usage(unified.usage).build(), headers);
+    }
+
+    @Override
+    public int bodyBytes(int status, Headers headers) {
+        return status == 429 && headers.first("retry-after") == null ? BODY : 0;
+    }
+
+    @Override
+    public RateLimitSignal readBody(int status, Headers headers, byte[] body, long wallNowMillis) {
+        RateLimitSignal signal = read(status, headers, wallNowMillis);
+        Failure error = new Failure();
+        if (!BodyReader.present().walk(body, error.start(body), error)) {
+            return signal;
+        }
+        if (status == 429 && error.spendLimit) {
+            return signal.toBuilder()
+                    .terminal("the spend limit is reached, until the first of next month")
+                    .build();
+        }
+        return status == 200 && error.refused
+                ? signal.toBuilder()
+                        .throttled(true)
+                        .reason("an error event in a stream that began with 200")
+                        .build()
+                : signal;
+    }
+
+    @Override
+    public String toString() {
+        return "Anthropic";
+    }
+
+    /** The subscription's headers. */
+    private static final class Unified {
+
+        private boolean present;
+        private boolean rejected;
+        private double usage = Double.NaN;
+
+        void line(String name, String value) {
+            if (!isUnified(name)) {
+                return;
+            }
+            present = true;
+            if (HeaderName.same(name, UNIFIED + "status")) {
+                rejected = HeaderName.same(value.trim(), "rejected");
+            } else if (name.length() > UNIFIED.length() + 11
+                    && HeaderName.same(name.substring(name.length() - 11), "utilization")) {
+                double figure = BodyText.share(value);
+                usage = Double.isNaN(usage) || figure > usage ? figure : usage;
+            }
+        }
+
+        // a rejected subscription is an empty quota until its one overall reset; the windows' own resets hold nothing
+        Headers standard(Headers headers) {
+            return line -> headers.forEach((name, value) -> {
+                if (!isUnified(name)) {
+                    line.accept(name, value);
+                } else if (rejected && HeaderName.same(name, UNIFIED + "reset")) {
+                    line.accept(name, value);
+                    line.accept(UNIFIED + "remaining", "0");
+                }
+            });
+        }
+
+        private static boolean isUnified(String name) {
+            return name.length() > UNIFIED.length() && HeaderName.same(name.subSequence(0, UNIFIED.length()), UNIFIED);
+        }
+    }
+
+    /** What matters of an error body, or of an error event. */
+    private static final class Failure implements BodyReader.Leaves {
+
+        private boolean spendLimit;
+        private boolean refused;
+
+        /** Where the JSON starts: behind {@code data:} in an event. */
+        int start(byte[] body) {
+            int at = 0;
+            if (body.length > 0 && body[0] == 'e') {
+                while (at < body.length && body[at] != '{') {
+                    at++;
+                }
+            }
+            return at;
+        }
+
+        @Override
+        public void leaf(String path, @Nullable String text) {
+            switch (path) {
+                case "error.details.error_code" -> spendLimit = "enforced_spend_limit_reached".equals(text);
+                case "error.type" -> refused = "overloaded_error".equals(text) || "rate_limit_error".equals(text);
+                default -> {}
+            }
+        }
+    }
+}

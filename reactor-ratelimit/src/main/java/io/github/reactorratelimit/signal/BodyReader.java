@@ -1,0 +1,51 @@
+package io.github.reactorratelimit.signal;
+
+/** Walks a JSON body from front to back; bounded, and never failing because of what it finds. */
+interface BodyReader {
+
+    /** How deep a body may nest. */
+    int MOST_DEPTH = 32;
+
+    /** The longest text or path that is handed on. */
+    int LONGEST = 4096;
+
+    /** Receives what a body holds. A path is {@code errors[].extensions.code}. */
+    @FunctionalInterface
+    interface Leaves {
+
+        /** A string, a number or a boolean, as text. */
+        void leaf(String path, String text);
+
+        /** The end of the object at {@code path}. */
+        default void end(String path) {}
+    }
+
+    /**
+     * Walks the body.
+     *
+     * @return whether all of it is well-formed; if not, what came before the fault was handed on
+     */
+    boolean walk(byte[] body, int offset, Leaves leaves);
+
+    /** The reader of this class path: Jackson's if it is there, else one that can read nothing. */
+    static BodyReader present() {
+        return Present.READER;
+    }
+
+    /** Looked up once, when the first body comes. */
+    final class Present {
+
+        static final BodyReader READER = find("com.fasterxml.jackson.core.JsonFactory");
+
+        private Present() {}
+
+        static BodyReader find(String jackson) {
+            try {
+                Class.forName(jackson, false, BodyReader.class.getClassLoader());
+                return new JacksonBodyReader();
+            } catch (ClassNotFoundException | LinkageError absent) {
+                return (body, offset, leaves) -> false;
+            }
+        }
+    }
+}

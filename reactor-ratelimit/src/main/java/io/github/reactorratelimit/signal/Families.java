@@ -1,0 +1,129 @@
+package io.github.reactorratelimit.signal;
+
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * Makes quotas out of what single headers said: pairs parallel lists, gives each quota its reset and its policy, and drops
+ * what is none.
+ */
+final class Families {
+
+    private Families() {}
+
+    static void resolve(Meters meters, List<Policy> policies) {
+        for (int i = 0; i < meters.size(); i++) {
+            Meter first = meters.get(i);
+            if (first.index == 0) {
+                pair(meters, i, first);
+            }
+        }
+        for (int i = 0; i < meters.size(); i++) {
+            lend(meters, meters.get(i));
+        }
+        for (int i = 0; i < policies.size(); i++) {
+            match(meters, policies.get(i));
+        }
+        for (int i = 0; i < meters.size(); i++) {
+            Meter meter = meters.get(i);
+            meter.dropped |= meter.countsNothing() && !meter.hasReset();
+        }
+    }
+
+    // X-RateLimit-Remaining: 5, 0 with X-RateLimit-Reset: 1, 3000 are two quotas; with a single reset, it is for both
+    private static void pair(Meters meters, int from, Meter first) {
+        int members = Math.max(1, Math.max(first.remainings, first.uses));
+        boolean oneReset = first.resets <= 1 && first.afters <= 1;
+        boolean paired = members > 1 && Math.max(first.resets, first.afters) == members;
+        for (int i = from + 1; i < meters.size(); i++) {
+            Meter other = meters.get(i);
+            if (other.index == 0 || other.prefix != first.prefix || other.dimension != first.dimension) {
+                continue;
+            }
+            if (!paired && !oneReset) {
+                first.takeResetOf(other);
+            }
+        }
+        for (int i = from + 1; i < meters.size(); i++) {
+            Meter other = meters.get(i);
+            if (other.index == 0 || other.prefix != first.prefix || other.dimension != first.dimension) {
+                continue;
+            }
+            if (other.index >= members) {
+                leftOver(first, other);
+                continue;
+            }
+            if (!paired) {
+                other.takeResetOf(first);
+            }
+            if (first.limits == 1) {
+                other.limit = first.limit;
+            }
+            if (first.windows == 1) {
+                other.window.longest(first.window);
+            }
+        }
+    }
+
+    // RateLimit-Limit: 100, 100;w=60 is the limit in force and the policies behind it (drafts 00 to 03)
+    private static void leftOver(Meter first, Meter other) {
+        other.after.clear();
+        other.at.clear();
+        if (other.limit < 0 || !other.window.known) {
+            other.dropped = true;
+        } else if (other.limit == first.limit) {
+            first.window.longest(other.window);
+            other.dropped = true;
+        }
+    }
+
+    // x-rate-limit-requests-left with x-rate-limit-time-reset-ms: the one nameless reset of a family is for its quotas
+    private static void lend(Meters meters, Meter lender) {
+        if (lender.dimension != 0 || !lender.countsNothing() || lender.dropped) {
+            return;
+        }
+        for (int i = 0; i < meters.size(); i++) {
+            Meter meter = meters.get(i);
+            if (meter.prefix == lender.prefix && meter.dimension != 0 && !meter.countsNothing() && !meter.hasReset()) {
+                meter.takeResetOf(lender);
+                meter.window.longest(lender.window);
+                lender.dropped = true;
+            }
+        }
+    }
+
+    private static void match(Meters meters, Policy policy) {
+        boolean matched = false;
+        int size = meters.size();
+        for (int i = 0; i < size; i++) {
+            Meter meter = meters.get(i);
+            if (meter.prefix != policy.prefix() || !isOf(policy, meter)) {
+                continue;
+            }
+            matched = true;
+            meter.limit = policy.limit();
+            meter.unit = policy.unit() == null ? meter.unit : policy.unit();
+            if (policy.window() >= 0) {
+                meter.window.longest(policy.window(), 0, false);
+            }
+        }
+        Meter alone = matched ? null : meters.add(policy.prefix(), -1);
+        if (alone != null) {
+            alone.name = policy.name();
+            alone.partition = policy.partition();
+            alone.limit = policy.limit();
+            alone.unit = policy.unit() == null ? alone.unit : policy.unit();
+            if (policy.window() >= 0) {
+                alone.window.set(policy.window(), 0, false);
+            }
+        }
+    }
+
+    private static boolean isOf(Policy policy, Meter meter) {
+        if (policy.name() == null) {
+            return meter.name == null && meter.limit == policy.limit();
+        }
+        return policy.name().equals(meter.name)
+                && (policy.partition() == null || Objects.equals(policy.partition(), meter.partition));
+    }
+}

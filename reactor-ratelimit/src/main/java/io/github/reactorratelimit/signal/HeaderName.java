@@ -1,0 +1,166 @@
+package io.github.reactorratelimit.signal;
+
+/**
+ * Tells what a header is about by its name alone. Most names of a response are none of ours: they are left after two or
+ * three characters, by their length and by a skipping search for {@code limit}.
+ *
+ * <p>A name of a quota family is {@code <prefix>rate[-]limit[-<words>]}; one of the words is the role, the others are the
+ * dimension ({@code requests} in {@code x-ratelimit-remaining-requests}), in either order.
+ */
+final class HeaderName {
+
+    private static final int LONGEST = 128;
+    private static final long SEED = 0xcbf29ce484222325L;
+    private static final long PRIME = 0x100000001b3L;
+
+    /** Which family: what stands before the role, and how it is spelled. */
+    long prefix;
+    /** Which of the family's quotas, 0 if it has just one. */
+    long dimension;
+    /** Where the dimension's words are; equal if there are none. */
+    int dimensionFrom;
+
+    int dimensionTo;
+
+    Role classify(CharSequence name) {
+        int length = name.length();
+        Role direct = switch (length) {
+            case 3 -> is(name, "age") ? Role.AGE : Role.NONE;
+            case 4 -> is(name, "date") ? Role.DATE : Role.NONE;
+            case 10 -> is(name, "retryafter") || is(name, "x-retry-in") ? Role.HINT : Role.NONE;
+            case 11 -> is(name, "retry-after") ? Role.HINT : Role.NONE;
+            case 13 -> is(name, "x-retry-after") ? Role.HINT : Role.NONE;
+            case 14 -> is(name, "retry-after-ms") ? Role.HINT_MILLIS : Role.NONE;
+            case 17 -> is(name, "x-amz-retry-after") ? Role.HINT_MILLIS : Role.NONE;
+            case 19 -> is(name, "x-ms-retry-after-ms") ? Role.HINT_MILLIS : Role.NONE;
+            default -> Role.NONE;
+        };
+        if (direct != Role.NONE) {
+            return direct;
+        }
+        if (length < 9 || length > LONGEST) {
+            return Role.NONE;
+        }
+        int behind = behindLimit(name, length);
+        return behind < 0 ? Role.NONE : family(name, behind, length);
+    }
+
+    /** Whether two names are the same in ASCII's cases. */
+    static boolean same(CharSequence one, CharSequence other) {
+        int length = one.length();
+        if (length != other.length()) {
+            return false;
+        }
+        for (int i = 0; i < length; i++) {
+            if (lower(one.charAt(i)) != lower(other.charAt(i))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    // Horspool's search for "limit", whose matches must be the end of "ratelimit" or "rate-limit"
+    private static int behindLimit(CharSequence name, int length) {
+        int i = 8;
+        while (i < length) {
+            int c = name.charAt(i) | 0x20;
+            if (c == 't' && endsWith(name, i, "limi") && isRate(name, i - 5)) {
+                return i + 1;
+            }
+            i += c == 'l' ? 4 : c == 'm' ? 2 : c == 'i' ? 1 : 5;
+        }
+        return -1;
+    }
+
+    private static boolean isRate(CharSequence name, int last) {
+        int end = name.charAt(last) == '-' ? last : last + 1;
+        if (!endsWith(name, end, "rate")) {
+            return false;
+        }
+        int before = end - 5;
+        return before < 0 || name.charAt(before) == '-' || name.charAt(before) == '_';
+    }
+
+    private static boolean endsWith(CharSequence name, int end, String text) {
+        int from = end - text.length();
+        if (from < 0) {
+            return false;
+        }
+        for (int i = text.length() - 1; i >= 0; i--) {
+            if ((name.charAt(from + i) | 0x20) != text.charAt(i)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private Role family(CharSequence name, int behind, int length) {
+        if (behind < length && name.charAt(behind) != '-') {
+            return Role.NONE;
+        }
+        prefix = SEED;
+        for (int i = 0; i < behind; i++) {
+            prefix = mix(prefix, lower(name.charAt(i)));
+        }
+        dimension = 0;
+        dimensionFrom = behind;
+        dimensionTo = behind;
+        if (behind == length) {
+            // a bare RateLimit is the IETF field, a bare X-RateLimit is the limit
+            return length == 9 ? Role.IETF : Role.LIMIT;
+        }
+        return words(name, behind, length);
+    }
+
+    private Role words(CharSequence name, int behind, int length) {
+        int role = HeaderWord.UNKNOWN;
+        boolean millis = false;
+        boolean after = false;
+        int at = behind + 1;
+        while (at <= length) {
+            long code = 0;
+            long hash = SEED;
+            int from = at;
+            for (; at < length; at++) {
+                char c = lower(name.charAt(at));
+                if (c == '-') {
+                    break;
+                }
+                code = HeaderWord.append(code, c);
+                hash = mix(hash, c);
+            }
+            int word = HeaderWord.of(code, at - from);
+            if (word == HeaderWord.MILLIS) {
+                millis = true;
+            } else if (word == HeaderWord.AFTER) {
+                after = true;
+            } else if (HeaderWord.isRole(word) && HeaderWord.outranks(word, role)) {
+                role = word;
+            } else if (word != HeaderWord.FILLER) {
+                dimension = mix(dimension, (char) 1) ^ hash;
+                dimensionFrom = dimensionFrom == behind ? from : dimensionFrom;
+                dimensionTo = at;
+            }
+            at++;
+        }
+        return HeaderWord.role(role, millis, after);
+    }
+
+    private static long mix(long hash, char c) {
+        return (hash ^ c) * PRIME;
+    }
+
+    private static char lower(char c) {
+        return c >= 'A' && c <= 'Z' ? (char) (c | 0x20) : c;
+    }
+
+    /** Whether {@code name} is {@code lowerCase} in any ASCII case; of the same length. */
+    private static boolean is(CharSequence name, String lowerCase) {
+        for (int i = 0; i < lowerCase.length(); i++) {
+            if (lower(name.charAt(i)) != lowerCase.charAt(i)) {
+                return false;
+            }
+        }
+        return true;
+    }
+}

@@ -1,0 +1,187 @@
+package io.github.reactorratelimit.signal;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads {@code RateLimit} and {@code RateLimit-Policy} of draft-ietf-httpapi-ratelimit-headers in all their shapes: the
+ * structured lists of 08 and later, the dictionary of 07, the policies of 04 to 06.
+ */
+final class IetfFields {
+
+    private static final long LIMIT = word("limit");
+    private static final long REMAINING = word("remaining");
+    private static final long RESET = word("reset");
+    private static final long WINDOW = word("window");
+    private static final long Q = word("q");
+    private static final long R = word("r");
+    private static final long T = word("t");
+    private static final long W = word("w");
+    private static final long PK = word("pk");
+    private static final long QU = word("qu");
+    /** Sets the members of one list apart from the families of single headers. */
+    private static final long LISTED = 7;
+
+    private static final int MOST_POLICIES = 32;
+
+    private final Scan scan;
+    private final StructuredField field;
+    private final Meters meters;
+
+    IetfFields(Scan scan, StructuredField field, Meters meters) {
+        this.scan = scan;
+        this.field = field;
+        this.meters = meters;
+    }
+
+    /** Reads one line of {@code RateLimit}; a line that breaks the grammar leaves nothing behind. */
+    void limits(CharSequence value, long prefix) {
+        if (!scan.overList(value) || scan.atEnd()) {
+            return;
+        }
+        field.start();
+        int start = scan.position;
+        if (field.key() && scan.peek() == '=') {
+            scan.position = start;
+            dictionary(prefix);
+            return;
+        }
+        scan.position = start;
+        int mark = meters.size();
+        do {
+            listed(prefix);
+        } while (!field.broken && field.nextMember());
+        if (field.broken) {
+            meters.truncate(mark);
+        }
+    }
+
+    private void listed(long prefix) {
+        if (!field.bareItem()) {
+            return;
+        }
+        String name = field.item == StructuredField.Item.STRING || field.item == StructuredField.Item.TOKEN
+                ? field.text()
+                : null;
+        long remaining = -1;
+        long after = -1;
+        String partition = null;
+        while (field.parameter()) {
+            if (field.keyIs(R)) {
+                remaining = field.count();
+            } else if (field.keyIs(T)) {
+                after = field.count();
+            } else if (field.keyIs(PK)) {
+                partition = field.text();
+            }
+        }
+        if (field.broken || name == null || remaining < 0) {
+            return;
+        }
+        Meter meter = meters.add(prefix, LISTED);
+        if (meter != null) {
+            meter.name = name;
+            meter.partition = partition;
+            meter.remaining = remaining;
+            if (after >= 0) {
+                meter.after.set(after, 0, false);
+            }
+        }
+    }
+
+    // limit=100, remaining=50, reset=5
+    private void dictionary(long prefix) {
+        long limit = -1;
+        long remaining = -1;
+        long reset = -1;
+        do {
+            if (!field.key() || !scan.skip('=') || !field.bareItem()) {
+                return;
+            }
+            boolean isLimit = field.keyIs(LIMIT);
+            boolean isRemaining = field.keyIs(REMAINING);
+            boolean isReset = field.keyIs(RESET);
+            long count = field.count();
+            field.skipParameters();
+            limit = isLimit ? count : limit;
+            remaining = isRemaining ? count : remaining;
+            reset = isReset ? count : reset;
+        } while (!field.broken && field.nextMember());
+        if (!field.broken) {
+            merge(prefix, limit, remaining, reset);
+        }
+    }
+
+    private void merge(long prefix, long limit, long remaining, long reset) {
+        Meter meter = meters.of(prefix, 0, 0);
+        if (meter == null) {
+            return;
+        }
+        meter.limit = limit >= 0 ? limit : meter.limit;
+        if (remaining >= 0) {
+            meter.remaining = meter.remaining < 0 ? remaining : Math.min(remaining, meter.remaining);
+        }
+        if (reset >= 0) {
+            Magnitude.weigh(meter, reset, 0);
+        }
+    }
+
+    /** Reads one line of a policy list. */
+    void policies(CharSequence value, long prefix, List<Policy> into) {
+        if (!scan.overList(value) || scan.atEnd()) {
+            return;
+        }
+        field.start();
+        int mark = into.size();
+        do {
+            Policy policy = policy(prefix);
+            if (policy != null && into.size() < MOST_POLICIES) {
+                into.add(policy);
+            }
+        } while (!field.broken && field.nextMember());
+        if (field.broken) {
+            into.subList(mark, into.size()).clear();
+        }
+    }
+
+    private @Nullable Policy policy(long prefix) {
+        if (!field.bareItem()) {
+            return null;
+        }
+        String name = field.text();
+        long limit = field.count();
+        long window = -1;
+        String partition = null;
+        String unit = null;
+        while (field.parameter()) {
+            if (field.keyIs(Q)) {
+                limit = field.count();
+            } else if (field.keyIs(W) || field.keyIs(WINDOW)) {
+                window = field.count();
+            } else if (field.keyIs(PK)) {
+                partition = field.text();
+            } else if (field.keyIs(QU)) {
+                unit = field.text();
+            }
+        }
+        return field.broken || limit < 0 ? null : new Policy(prefix, name, partition, unit, limit, window);
+    }
+
+    /** Reads the parameters behind a plain number, {@code ;w=21600} or {@code ;window=60}, for a window. */
+    void window(Meter meter) {
+        field.start();
+        while (field.parameter()) {
+            if ((field.keyIs(W) || field.keyIs(WINDOW)) && field.count() >= 0) {
+                meter.window.set(field.count(), 0, false);
+            }
+        }
+    }
+
+    private static long word(String text) {
+        long code = 0;
+        for (int i = 0; i < text.length(); i++) {
+            code = HeaderWord.append(code, text.charAt(i));
+        }
+        return code;
+    }
+}

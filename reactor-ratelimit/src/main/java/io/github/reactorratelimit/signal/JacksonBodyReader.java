@@ -1,0 +1,69 @@
+package io.github.reactorratelimit.signal;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import java.io.IOException;
+
+/** A {@link BodyReader} over Jackson's streaming parser: no tree is built, so a hostile body costs its bytes only. */
+final class JacksonBodyReader implements BodyReader {
+
+    private final JsonFactory factory = new JsonFactory();
+
+    @Override
+    public boolean walk(byte[] body, int offset, Leaves leaves) {
+        try (JsonParser parser = factory.createParser(body, offset, body.length - offset)) {
+            JsonToken first = parser.nextToken();
+            return first != null && value(parser, first, new StringBuilder(), 0, leaves) && parser.nextToken() == null;
+        } catch (IOException | RuntimeException malformed) {
+            return false;
+        }
+    }
+
+    private static boolean value(JsonParser parser, JsonToken token, StringBuilder path, int depth, Leaves leaves)
+            throws IOException {
+        if (depth > MOST_DEPTH || path.length() > LONGEST) {
+            return false;
+        }
+        if (token == JsonToken.START_OBJECT) {
+            return object(parser, path, depth, leaves);
+        }
+        if (token == JsonToken.START_ARRAY) {
+            return array(parser, path, depth, leaves);
+        }
+        boolean text = token == JsonToken.VALUE_STRING || token.isNumeric() || token.isBoolean();
+        if (text && parser.getTextLength() <= LONGEST) {
+            leaves.leaf(path.toString(), parser.getText());
+        }
+        return true;
+    }
+
+    private static boolean object(JsonParser parser, StringBuilder path, int depth, Leaves leaves) throws IOException {
+        int length = path.length();
+        JsonToken token = parser.nextToken();
+        while (token == JsonToken.FIELD_NAME) {
+            path.append(length == 0 ? "" : ".").append(parser.currentName());
+            if (!value(parser, parser.nextToken(), path, depth + 1, leaves)) {
+                return false;
+            }
+            path.setLength(length);
+            token = parser.nextToken();
+        }
+        leaves.end(path.toString());
+        return token == JsonToken.END_OBJECT;
+    }
+
+    private static boolean array(JsonParser parser, StringBuilder path, int depth, Leaves leaves) throws IOException {
+        int length = path.length();
+        path.append("[]");
+        JsonToken token = parser.nextToken();
+        while (token != JsonToken.END_ARRAY) {
+            if (token == null || !value(parser, token, path, depth + 1, leaves)) {
+                return false;
+            }
+            token = parser.nextToken();
+        }
+        path.setLength(length);
+        return true;
+    }
+}

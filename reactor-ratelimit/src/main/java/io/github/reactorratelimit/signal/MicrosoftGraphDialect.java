@@ -1,0 +1,149 @@
+package io.github.reactorratelimit.signal;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Microsoft Graph: {@code x-ms-throttle-scope} names who was refused, {@code x-ms-throttle-limit-percentage} is the usage
+ * from 0.8 on, {@code x-ms-resource-unit} the cost. Everything else, SharePoint's {@code RateLimit-*} included, is the
+ * standard's.
+ */
+final class MicrosoftGraphDialect implements Dialect {
+
+    private static final int BODY = 256 * 1024;
+
+    private final Dialect standard = StandardDialect.INSTANCE;
+    private final boolean batch;
+
+    MicrosoftGraphDialect(boolean batch) {
+        this.batch = batch;
+    }
+
+    @Override
+    public RateLimitSignal read(int status, Headers headers, long wallNowMillis) {
+        RateLimitSignal signal = standard.read(status, headers, wallNowMillis);
+        Own own = new Own();
+        headers.forEach(own::line);
+        if (own.scope == null && own.usage == null && own.unit == null) {
+            return signal;
+        }
+        RateLimitSignal.Builder builder = signal.toBuilder();
+        if (own.scope != null) {
+            builder.scope(scope(own.scope));
+        }
+        if (own.usage != null) {
+            builder.usage(BodyText.share(own.usage));
+        }
+        if (own.unit != null) {
+            builder.cost(BodyText.count(own.unit));
+        }
+        return builder.build();
+    }
+
+    @Override
+    public int bodyBytes(int status, Headers headers) {
+        return batch && status == 200 ? BODY : 0;
+    }
+
+    @Override
+    public RateLimitSignal readBody(int status, Headers headers, byte[] body, long wallNowMillis) {
+        RateLimitSignal signal = read(status, headers, wallNowMillis);
+        if (!batch || status != 200) {
+            return signal;
+        }
+        Parts parts = new Parts(wallNowMillis);
+        // a batch that was cut off still tells the truth about the parts before the cut
+        BodyReader.present().walk(body, 0, parts);
+        return parts.refused == null ? signal : parts.into(signal);
+    }
+
+    @Override
+    public String toString() {
+        return batch ? "Microsoft Graph batches" : "Microsoft Graph";
+    }
+
+    // "User", "Application", "user, application"; "Tenant_Application/ReadWrite/<application>/<tenant>"
+    private static String scope(String value) {
+        int slash = value.indexOf('/');
+        String scope = (slash < 0 ? value : value.substring(0, slash)).trim().toLowerCase(Locale.ROOT);
+        // of two scopes the wider one holds the narrower one too
+        return scope.indexOf(',') >= 0 && scope.contains("application") ? "application" : scope;
+    }
+
+    /** The headers that only Graph has. */
+    private static final class Own {
+
+        private @Nullable String scope;
+        private @Nullable String usage;
+        private @Nullable String unit;
+
+        void line(String name, String value) {
+            switch (name.length()) {
+                case 18 -> unit = HeaderName.same(name, "x-ms-resource-unit") ? value : unit;
+                case 19 -> scope = HeaderName.same(name, "x-ms-throttle-scope") ? value : scope;
+                case 30 -> usage = HeaderName.same(name, "x-ms-throttle-limit-percentage") ? value : usage;
+                default -> {}
+            }
+        }
+    }
+
+    /** The parts of a {@code $batch} answer, each a response of its own inside a 200. */
+    private final class Parts implements BodyReader.Leaves {
+
+        private static final String PART = "responses[]";
+        private static final String HEADER = PART + ".headers.";
+
+        private final long wallNow;
+        private final List<String> headers = new ArrayList<>();
+        private int status;
+        private @Nullable RateLimitSignal refused;
+
+        Parts(long wallNow) {
+            this.wallNow = wallNow;
+        }
+
+        @Override
+        public void leaf(String path, String text) {
+            if (path.equals(PART + ".status")) {
+                status = (int) Math.max(0, Math.min(999, BodyText.count(text)));
+            } else if (path.startsWith(HEADER) && headers.size() < 64) {
+                headers.add(path.substring(HEADER.length()));
+                headers.add(text);
+            }
+        }
+
+        @Override
+        public void end(String path) {
+            if (path.equals(PART)) {
+                RateLimitSignal part = read(status, Headers.of(headers.toArray(new String[0])), wallNow);
+                refused = part.throttled() && isLonger(part) ? part : refused;
+                status = 0;
+                headers.clear();
+            }
+        }
+
+        private boolean isLonger(RateLimitSignal part) {
+            if (refused == null || refused.delay() == null) {
+                return true;
+            }
+            Duration delay = part.delay();
+            return delay != null && delay.compareTo(refused.delay()) > 0;
+        }
+
+        RateLimitSignal into(RateLimitSignal whole) {
+            return refused == null
+                    ? whole
+                    : whole.toBuilder()
+                            .throttled(true)
+                            .hint(refused.hint())
+                            .delay(refused.delay())
+                            .coarse(refused.coarse())
+                            .scope(refused.scope())
+                            .reason("parts of the batch were refused: " + refused.reason())
+                            .build();
+        }
+    }
+}

@@ -1,0 +1,94 @@
+package io.github.reactorratelimit.signal;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * OpenAI and the gateways that speak like it. The headers are the standard's (a quota per dimension, requests and tokens);
+ * the body tells what no wait cures, and has the time where a gateway has no headers.
+ */
+final class OpenAiDialect implements Dialect {
+
+    private static final int BODY = 8 * 1024;
+
+    private final Dialect standard = StandardDialect.INSTANCE;
+
+    @Override
+    public RateLimitSignal read(int status, Headers headers, long wallNowMillis) {
+        return shouldRetry(standard.read(status, headers, wallNowMillis), headers);
+    }
+
+    /** {@code x-should-retry: false}, which overrules the status in this family's own clients. */
+    static RateLimitSignal shouldRetry(RateLimitSignal signal, Headers headers) {
+        String retry = signal.throttled() ? headers.first("x-should-retry") : null;
+        return retry != null && HeaderName.same(retry, "false")
+                ? signal.toBuilder().terminal("x-should-retry: false").build()
+                : signal;
+    }
+
+    @Override
+    public int bodyBytes(int status, Headers headers) {
+        return status == 429 ? BODY : 0;
+    }
+
+    @Override
+    public RateLimitSignal readBody(int status, Headers headers, byte[] body, long wallNowMillis) {
+        RateLimitSignal signal = read(status, headers, wallNowMillis);
+        Failure error = new Failure();
+        if (status != 429 || !BodyReader.present().walk(body, 0, error)) {
+            return signal;
+        }
+        if (error.terminal != null) {
+            return signal.toBuilder().terminal(error.terminal).build();
+        }
+        if (signal.delay() != null) {
+            return signal;
+        }
+        if (!error.headers.isEmpty()) {
+            return read(status, Headers.of(error.headers.toArray(new String[0])), wallNowMillis);
+        }
+        return error.wait == null
+                ? signal
+                : signal.toBuilder()
+                        .hint(error.wait)
+                        .delay(error.wait)
+                        .reason("the message says when to try again")
+                        .build();
+    }
+
+    @Override
+    public String toString() {
+        return "OpenAI";
+    }
+
+    /** What matters of an error body. */
+    private static final class Failure implements BodyReader.Leaves {
+
+        /** OpenRouter repeats the provider's headers in the body. */
+        private static final String HEADER = "error.metadata.headers.";
+
+        private final List<String> headers = new ArrayList<>();
+        private @Nullable String terminal;
+        private @Nullable Duration wait;
+
+        @Override
+        public void leaf(String path, String text) {
+            switch (path) {
+                case "error.code", "error.type" -> {
+                    if (text.equals("insufficient_quota") || text.equals("billing_hard_limit_reached")) {
+                        terminal = text;
+                    }
+                }
+                case "error.message" -> wait = BodyText.durationBehind(text, "try again in ");
+                default -> {
+                    if (path.startsWith(HEADER) && headers.size() < 64) {
+                        headers.add(path.substring(HEADER.length()));
+                        headers.add(text);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,220 @@
+package io.github.reactorratelimit.signal;
+
+/**
+ * A cursor over the ASCII of one header value. It reads forward, knows no regular expression and no number or date
+ * parser of the JDK: those accept signs, exponents, {@code NaN} and foreign digits, which a header must not.
+ *
+ * <p>A number is left in {@link #whole} and {@link #fraction}, rounded up to a billionth and saturated.
+ */
+final class Scan {
+
+    /** The longest value that is looked at. */
+    static final int MAX_VALUE = 1024;
+
+    /** The longest structured list that is looked at. */
+    static final int MAX_LIST = 8192;
+
+    static final int BILLION = 1_000_000_000;
+
+    /** What {@link #peek()} gives at the end. */
+    static final char END = 0;
+
+    int position;
+    int end;
+    long whole;
+    int fraction;
+
+    private CharSequence text = "";
+
+    /**
+     * Puts the cursor on a value, without the blanks around it and without one pair of double quotes.
+     *
+     * @return false if the value is too long to be looked at
+     */
+    boolean over(CharSequence value, int longest) {
+        if (value.length() > longest) {
+            return false;
+        }
+        raw(value);
+        if (end - position >= 2 && text.charAt(position) == '"' && text.charAt(end - 1) == '"') {
+            position++;
+            end--;
+            trim();
+        }
+        return true;
+    }
+
+    /** The same without a look at quotes, which structured fields need themselves. */
+    boolean overList(CharSequence value) {
+        if (value.length() > MAX_LIST) {
+            return false;
+        }
+        raw(value);
+        return true;
+    }
+
+    /** Lets go of the text. */
+    void release() {
+        text = "";
+        position = 0;
+        end = 0;
+    }
+
+    boolean atEnd() {
+        return position >= end;
+    }
+
+    /** The character under the cursor, {@link #END} at the end. */
+    char peek() {
+        return position < end ? text.charAt(position) : END;
+    }
+
+    /** Steps over {@code expected} if it is there. */
+    boolean skip(char expected) {
+        if (position < end && text.charAt(position) == expected) {
+            position++;
+            return true;
+        }
+        return false;
+    }
+
+    void skipBlanks() {
+        while (position < end && isBlank(text.charAt(position))) {
+            position++;
+        }
+    }
+
+    /** Whether only blanks are left of this list member; steps over them. */
+    boolean memberEnds() {
+        skipBlanks();
+        return position >= end || text.charAt(position) == ',';
+    }
+
+    /**
+     * Goes on to the member after the next comma.
+     *
+     * @return false if there is none
+     */
+    boolean nextMember() {
+        while (position < end) {
+            if (text.charAt(position++) == ',') {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Reads {@code 1*DIGIT [ "." 1*DIGIT ]}. */
+    boolean decimal() {
+        if (!digits()) {
+            return false;
+        }
+        fraction = 0;
+        return !skip('.') || fraction();
+    }
+
+    /** Reads {@code 1*DIGIT} into {@link #whole}, saturated. */
+    boolean digits() {
+        int start = position;
+        long value = 0;
+        while (position < end) {
+            int digit = text.charAt(position) - '0';
+            if (digit < 0 || digit > 9) {
+                break;
+            }
+            value = value > (Long.MAX_VALUE - digit) / 10 ? Long.MAX_VALUE : value * 10 + digit;
+            position++;
+        }
+        whole = value;
+        return position > start;
+    }
+
+    /** Reads the digits after the point; what is below a billionth rounds up. */
+    boolean fraction() {
+        int start = position;
+        int value = 0;
+        int scale = BILLION / 10;
+        boolean more = false;
+        while (position < end) {
+            int digit = text.charAt(position) - '0';
+            if (digit < 0 || digit > 9) {
+                break;
+            }
+            more |= scale == 0 && digit > 0;
+            value += digit * scale;
+            scale /= 10;
+            position++;
+        }
+        fraction = value;
+        if (more && ++fraction == BILLION) {
+            fraction = 0;
+            whole = whole == Long.MAX_VALUE ? whole : whole + 1;
+        }
+        return position > start;
+    }
+
+    /**
+     * Reads a number of at most {@code most} digits.
+     *
+     * @return the number, or -1 if there are fewer than {@code least} digits or another one follows
+     */
+    int number(int least, int most) {
+        int value = 0;
+        int count = 0;
+        while (position < end) {
+            int digit = text.charAt(position) - '0';
+            if (digit < 0 || digit > 9) {
+                break;
+            }
+            if (++count > most) {
+                return -1;
+            }
+            value = value * 10 + digit;
+            position++;
+        }
+        return count < least ? -1 : value;
+    }
+
+    /**
+     * Reads a run of ASCII letters, at least {@code least} of them.
+     *
+     * @return the first three in lower case, packed, or -1
+     */
+    int letters(int least) {
+        int start = position;
+        int packed = 0;
+        while (position < end) {
+            int letter = text.charAt(position) | 0x20;
+            if (letter < 'a' || letter > 'z') {
+                break;
+            }
+            if (position - start < 3) {
+                packed = (packed << 8) | letter;
+            }
+            position++;
+        }
+        return position - start < least ? -1 : packed;
+    }
+
+    String substring(int from, int to) {
+        return text.subSequence(from, to).toString();
+    }
+
+    static boolean isBlank(char c) {
+        return c == ' ' || c == '\t';
+    }
+
+    private void raw(CharSequence value) {
+        text = value;
+        position = 0;
+        end = value.length();
+        trim();
+    }
+
+    private void trim() {
+        skipBlanks();
+        while (end > position && isBlank(text.charAt(end - 1))) {
+            end--;
+        }
+    }
+}
