@@ -4,7 +4,6 @@ import io.github.reactorratelimit.signal.Headers;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiConsumer;
-import org.jspecify.annotations.Nullable;
 
 /** Header lines in the order they were added; immutable, names compare without regard to case. */
 final class HeaderLines implements Headers {
@@ -28,16 +27,6 @@ final class HeaderLines implements Headers {
     /** What the author of a reply wrote himself is what a test is about, so it is never overwritten. */
     HeaderLines withIfAbsent(String name, String value) {
         return first(name) == null ? with(name, value) : this;
-    }
-
-    @Nullable
-    String first(String name) {
-        for (Line line : lines) {
-            if (line.name.equalsIgnoreCase(name)) {
-                return line.value;
-            }
-        }
-        return null;
     }
 
     @Override
