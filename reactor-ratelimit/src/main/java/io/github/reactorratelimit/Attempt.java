@@ -2,7 +2,7 @@ package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.signal.Headers;
 import io.github.reactorratelimit.signal.RateLimitSignal;
-import java.util.List;
+import java.time.Duration;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
@@ -20,14 +20,14 @@ import reactor.util.context.Context;
  *   IDLE ──request──► WAITING ──granted──► RUNNING ──over──► DONE
  *                        │ refused            │ to be tried again: the first attempt goes on as the
  *                        ▼                    ▼ subscription of the retry loop
- *                       DONE               HANDED ON
- *   cancel: from anywhere to CANCELLED
+ *                       DONE               HANDED_ON
+ *   cancel: from anywhere but DONE to CANCELLED
  * </pre>
  *
  * The source is subscribed only after the step from WAITING to RUNNING. Whoever loses that step against a cancel does
  * nothing: the cancel gives back.
  */
-final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription, Exchange {
+final class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchange {
 
     private static final int IDLE = 0;
     private static final int WAITING = 1;
@@ -35,6 +35,11 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
     private static final int DONE = 3;
     private static final int HANDED_ON = 4;
     private static final int CANCELLED = 5;
+
+    /** How long a client may take to free a response that is not handed on. */
+    private static final long DRAIN_NANOS = 1_000_000_000L;
+
+    private static final RateLimitSignal NOTHING = RateLimitSignal.none(0);
 
     @SuppressWarnings("rawtypes")
     private static final AtomicIntegerFieldUpdater<Attempt> STATE =
@@ -44,32 +49,21 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
     private static final AtomicReferenceFieldUpdater<Attempt, Subscription> UPSTREAM =
             AtomicReferenceFieldUpdater.newUpdater(Attempt.class, Subscription.class, "upstream");
 
-    private static final RateLimitSignal NOTHING = RateLimitSignal.none(0);
-
     private final Limited<T> limited;
     private final CoreSubscriber<? super T> actual;
     private final boolean first;
-    private @Nullable Retries retries;
     private @Nullable Context context;
     private @Nullable Draining draining;
     private @Nullable Throwable verdict;
     private long requested;
     private volatile int state;
     private volatile @Nullable Subscription upstream;
-    private volatile boolean headed;
-    private boolean emitted;
-    /** An inner operator has heard the response, and maybe retried. */
-    private volatile boolean heardInside;
-
-    private volatile boolean retriedInside;
 
     Attempt(Limited<T> limited, Demand demand, CoreSubscriber<? super T> actual, @Nullable Retries retries) {
-        super(demand, limited.tells());
+        super(limited.operator(), demand, limited.tells(), retries);
         this.limited = limited;
         this.actual = actual;
         this.first = retries == null;
-        this.retries = retries;
-        this.front = retries != null;
     }
 
     // ------------------------------------------------------------------------------------------- as a subscription
@@ -92,15 +86,13 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
     }
 
     private void ask() {
-        Admission admission = admission();
-        RetryPolicy policy = limited.operator().policy();
+        Retries behind = retries;
         try {
-            Retries behind = retries;
-            long rest = behind == null ? 0 : behind.restNanos();
+            long rest = behind == null ? 0 : behind.takeRest();
             long longest = behind == null
-                    ? Math.min(demand.maxWaitNanos(), policy.deadlineNanos())
-                    : behind.leftNanos(admission.now());
-            admission.acquire(this, RateLimitContext.laneOf(actual.currentContext()), rest, longest);
+                    ? Math.min(demand.maxWaitNanos(), operator.policy().deadlineNanos())
+                    : behind.leftNanos(admission().now());
+            admission().acquire(this, RateLimitContext.laneOf(actual.currentContext()), rest, longest);
         } catch (RuntimeException e) {
             if (!STATE.compareAndSet(this, WAITING, DONE)) {
                 throw e;
@@ -121,7 +113,7 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
                 Operators.terminate(UPSTREAM, this);
                 Draining drain = draining;
                 if (drain != null) {
-                    drain.cancel();
+                    drain.dispose();
                 }
                 admission().abort(this);
             }
@@ -159,15 +151,19 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
             source = limited.source().apply(this);
         } catch (Throwable e) {
             Exceptions.throwIfFatal(e);
-            source = null;
             onError(e);
+            return;
         }
-        if (source != null) {
-            source.subscribe(this);
-            long timeout = limited.operator().policy().timeoutNanos();
-            if (tells == Tells.HEAD && timeout != Exact.NEVER && state == RUNNING && !headed) {
-                admission().watch(this, timeout, false);
-            }
+        source.subscribe(this);
+        if (tells == Tells.HEAD && state == RUNNING) {
+            watch();
+        }
+    }
+
+    private void watch() {
+        long timeout = operator.policy().timeoutNanos();
+        if (timeout != Exact.NEVER && !headed) {
+            admission().watch(this, timeout, false);
         }
     }
 
@@ -175,14 +171,13 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
     private void overdue() {
         Draining drain = draining;
         if (drain != null) {
-            drain.cancel();
-            drain.over();
+            drain.dispose();
+            end(drain.outcome());
         } else if (state == RUNNING && !headed) {
             Subscription running = upstream;
-            long timeout = limited.operator().policy().timeoutNanos();
             boolean sent = tells != Tells.SENDING || sentTold;
-            Throwable outcome =
-                    judge(new AttemptTimeoutException(name(), keys(), java.time.Duration.ofNanos(timeout), sent));
+            Duration timeout = Duration.ofNanos(operator.policy().timeoutNanos());
+            Throwable outcome = judge(new AttemptTimeoutException(name(), keys(), timeout, sent));
             if (end(outcome) && running != null) {
                 running.cancel();
             }
@@ -194,30 +189,27 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
     @Override
     public void sent() {
         admission().sent(this);
-        long timeout = limited.operator().policy().timeoutNanos();
-        if (timeout != Exact.NEVER && !headed) {
-            admission().watch(this, timeout, false);
-        }
+        watch();
     }
 
     @Override
     public int bodyBytes(int status, Headers headers) {
-        return limited.operator().dialect().bodyBytes(status, headers);
+        return operator.dialect().bodyBytes(status, headers);
     }
 
     @Override
     public Verdict head(int status, Headers headers) {
-        return head(limited.operator().read(status, headers));
+        return head(operator.read(status, headers));
     }
 
     @Override
     public Verdict head(int status, Headers headers, byte[] body) {
-        return head(limited.operator().read(status, headers, body));
+        return head(operator.read(status, headers, body));
     }
 
     private Verdict head(RateLimitSignal signal) {
         headed = true;
-        Throwable failure = judge(signal, null);
+        Throwable failure = judge(signal);
         if (failure == null) {
             return Verdict.PASS;
         }
@@ -267,38 +259,30 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
             Operators.onNextDropped(element, currentContext());
             return;
         }
-        boolean unheard = !headed;
-        if (unheard && !handsOn(element)) {
+        if (!headed && !handsOn(element)) {
             return;
         }
         emitted = true;
         if (limited.single()) {
-            if (STATE.compareAndSet(this, RUNNING, DONE)) {
-                Ticket out = concluded();
-                actual.onNext(element);
-                actual.onComplete();
-                admission().carryOut(out);
-            } else {
-                Operators.onDiscard(element, currentContext());
-            }
-        } else {
-            if (unheard && !headed) {
-                headed = true;
-                admission().hear(this, NOTHING, 0, false);
-            }
-            actual.onNext(element);
+            conclude(element);
+            return;
         }
+        if (!headed) {
+            headed = true;
+            admission().hear(this, NOTHING, 0, false);
+        }
+        actual.onNext(element);
     }
 
     /** Looks at the first element: false if it is a response that is not handed on. */
     private boolean handsOn(T element) {
-        ResponseReader<? super T> reader = limited.operator().readerOf(element);
-        if (reader == null || heardInside) {
+        ResponseReader<? super T> reader = operator.readerOf(element);
+        if (reader == null || isHeardInside()) {
             return true;
         }
         Throwable failure;
         try {
-            failure = judge(limited.operator().read(reader.status(element), reader.headers(element)), null);
+            failure = judge(operator.read(reader.status(element), reader.headers(element)));
         } catch (Throwable e) {
             Exceptions.throwIfFatal(e);
             onError(e);
@@ -308,9 +292,12 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
         if (failure == null) {
             return true;
         }
-        Draining drain = new Draining(failure);
+        Draining drain = new Draining(failure, currentContext(), this::end);
         draining = drain;
         drain.start(reader, element);
+        if (state == RUNNING) {
+            admission().watch(this, DRAIN_NANOS, true);
+        }
         return false;
     }
 
@@ -323,9 +310,21 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
         }
     }
 
+    private void conclude(T element) {
+        if (STATE.compareAndSet(this, RUNNING, DONE)) {
+            Ticket out = concluded();
+            actual.onNext(element);
+            actual.onComplete();
+            admission().carryOut(out);
+        } else {
+            Operators.onDiscard(element, currentContext());
+        }
+    }
+
+    /** The permit is free before the caller has its answer, but those who get it next are told after that. */
     private @Nullable Ticket concluded() {
         Ticket out = headed ? admission().released(this) : admission().heard(this, NOTHING, 0, true);
-        limited.operator().budget().returnSuccess();
+        operator.budget().returnSuccess();
         return out;
     }
 
@@ -341,92 +340,16 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
         }
     }
 
-    // -------------------------------------------------------------------------------------------------- the verdict
-
-    /** What becomes of a response: null if it is handed on, else what the attempt ends with. */
-    private @Nullable Throwable judge(RateLimitSignal signal, @Nullable Throwable error) {
-        RateLimitOperator operator = limited.operator();
-        Outcome outcome = Outcome.of(signal);
-        boolean goesOn = outcome != Outcome.PASSES && mayRetry(outcome) && !operator.handsOn(signal);
-        Retries behind = outcome == Outcome.PASSES ? null : behind();
-        String givesUp = null;
-        long pause = 0;
-        if (behind != null) {
-            Throwable cause = error == null ? new RefusedResponseException(name(), keys(), signal) : error;
-            behind.failed(cause, signal.status(), true);
-            if (goesOn) {
-                givesUp = outcome == Outcome.THROTTLED
-                        ? behind.refused(signal, heardInside)
-                        : behind.failedFor(outcome == Outcome.UNAVAILABLE);
-            }
-            if (outcome == Outcome.UNAVAILABLE && !heardInside) {
-                pause = goesOn && givesUp == null ? behind.restNanos() : operator.pauseNanos();
-                behind.restAtTheGate();
-            }
-        }
-        if (!heardInside) {
-            admission().hear(this, signal, pause, false);
-        }
-        if (behind == null || !goesOn) {
-            return error;
-        }
-        if (givesUp == null) {
-            return Again.INSTANCE;
-        }
-        return operator.policy().returnsLastResponse() ? error : behind.exhausted(keys(), givesUp);
-    }
-
-    /** What an attempt that failed ends with. */
-    private Throwable judge(Throwable error) {
-        Failure failure = limited.operator().read(error);
-        if (failure == null || retriedInside || emitted) {
-            return error;
-        }
-        if (failure.kind() == Failure.Kind.RESPONSE) {
-            headed = true;
-            Throwable outcome = judge(limited.operator().read(failure.status(), failure.headers()), error);
-            return outcome == null ? error : outcome;
-        }
-        Outcome outcome = Outcome.of(failure);
-        if (outcome == Outcome.PASSES || !mayRetry(outcome)) {
-            return outcome == Outcome.NOT_SENT ? NotSent.mark(error) : error;
-        }
-        Retries behind = behind();
-        behind.failed(error, 0, outcome != Outcome.NOT_SENT);
-        String givesUp = behind.failedFor(false);
-        return givesUp == null ? Again.INSTANCE : behind.exhausted(keys(), givesUp);
-    }
-
-    private boolean mayRetry(Outcome outcome) {
-        RateLimitOperator operator = limited.operator();
-        return !retriedInside
-                && !emitted
-                && !operator.policy().isNone()
-                && operator.isReplayable()
-                && (outcome.anyMethod() || operator.isIdempotent(demand));
-    }
-
-    private Retries behind() {
-        Retries known = retries;
-        if (known == null) {
-            RateLimitOperator operator = limited.operator();
-            known = new Retries(admission().settings(), operator.policy(), operator.budget(), demand, joinedAt);
-            known.attempted(sentAt - joinedAt);
-            retries = known;
-        }
-        return known;
-    }
-
     // ------------------------------------------------------------------------------------------------------ the end
 
     /** Ends the attempt, in an error or in another attempt; false if it was over already. */
     private boolean end(Throwable outcome) {
-        boolean again = outcome instanceof Again;
-        if (!STATE.compareAndSet(this, RUNNING, again && first ? HANDED_ON : DONE)) {
+        boolean handsOn = first && outcome instanceof Again;
+        if (!STATE.compareAndSet(this, RUNNING, handsOn ? HANDED_ON : DONE)) {
             return false;
         }
         Ticket out = admission().released(this);
-        if (again && first) {
+        if (handsOn) {
             handOn();
         } else {
             actual.onError(outcome);
@@ -443,33 +366,11 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
                 UPSTREAM.compareAndSet(this, over, null);
             }
         }
-        Retries behind = behind();
-        Loop loop = new Loop();
         if (limited.single()) {
-            new MonoAgain<>(limited, behind).retryWhen(Resubscribe.INSTANCE).subscribe(loop);
+            new MonoAgain<>(limited, behind()).retryWhen(Resubscribe.INSTANCE).subscribe(new Loop());
         } else {
-            new FluxAgain<>(limited, behind).retryWhen(Resubscribe.INSTANCE).subscribe(loop);
+            new FluxAgain<>(limited, behind()).retryWhen(Resubscribe.INSTANCE).subscribe(new Loop());
         }
-    }
-
-    void claim(boolean retries) {
-        heardInside = true;
-        if (retries) {
-            retriedInside = true;
-        }
-    }
-
-    private Admission admission() {
-        return limited.operator().admission();
-    }
-
-    private String name() {
-        return admission().settings().name();
-    }
-
-    private List<String> keys() {
-        Slot line = slot;
-        return line == null ? List.of() : Tree.labels(line.node);
     }
 
     /** Hands the signals of the later attempts to the caller. */
@@ -501,71 +402,6 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
         @Override
         public void onComplete() {
             actual.onComplete();
-        }
-    }
-
-    /** Frees a response that is not handed on, and ends the attempt then. */
-    private final class Draining implements CoreSubscriber<Object> {
-
-        /** How long a client may take to free a response. */
-        private static final long LONGEST_NANOS = 1_000_000_000L;
-
-        private final Throwable outcome;
-
-        @SuppressWarnings("UnusedVariable") // Read through DRAIN.
-        private volatile @Nullable Subscription drain;
-
-        @SuppressWarnings("rawtypes")
-        private static final AtomicReferenceFieldUpdater<Attempt.Draining, Subscription> DRAIN =
-                AtomicReferenceFieldUpdater.newUpdater(Attempt.Draining.class, Subscription.class, "drain");
-
-        Draining(Throwable outcome) {
-            this.outcome = outcome;
-        }
-
-        void start(ResponseReader<? super T> reader, T response) {
-            try {
-                reader.discard(response).subscribe(this);
-            } catch (Throwable e) {
-                Exceptions.throwIfFatal(e);
-                over();
-            }
-            if (state == RUNNING) {
-                admission().watch(Attempt.this, LONGEST_NANOS, true);
-            }
-        }
-
-        void cancel() {
-            Operators.terminate(DRAIN, this);
-        }
-
-        void over() {
-            end(outcome);
-        }
-
-        @Override
-        public Context currentContext() {
-            return Attempt.this.currentContext();
-        }
-
-        @Override
-        public void onSubscribe(Subscription subscription) {
-            if (Operators.setOnce(DRAIN, this, subscription)) {
-                subscription.request(Long.MAX_VALUE);
-            }
-        }
-
-        @Override
-        public void onNext(Object nothing) {}
-
-        @Override
-        public void onError(Throwable ignored) {
-            over();
-        }
-
-        @Override
-        public void onComplete() {
-            over();
         }
     }
 }

@@ -40,6 +40,14 @@ final class Refusals {
         return new RateLimitedException(name, Tree.labels(leaf), text(name, leaf, why), left, null, null);
     }
 
+    static QueueFullException full(String name, Node leaf, int maxPending, String where) {
+        return new QueueFullException(name, Tree.labels(leaf), maxPending, where);
+    }
+
+    static LimiterDisposedException disposed(String name, Node leaf, @Nullable Throwable cause) {
+        return new LimiterDisposedException(name, Tree.labels(leaf), cause);
+    }
+
     private static String text(String name, Node leaf, String why) {
         List<String> labels = Tree.labels(leaf);
         return "Limiter '" + name + "' refused a demand"

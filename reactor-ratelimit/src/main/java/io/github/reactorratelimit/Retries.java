@@ -51,9 +51,11 @@ final class Retries {
         return waitedNanos;
     }
 
-    /** How long the next attempt rests before it stands in line. */
-    long restNanos() {
-        return restNanos;
+    /** How long the next attempt rests before it stands in line; asked for once. */
+    long takeRest() {
+        long rest = restNanos;
+        restNanos = 0;
+        return rest;
     }
 
     /** How long the next attempt may wait: until the deadline. */
@@ -109,11 +111,6 @@ final class Retries {
         restNanos = policy.waitNanos(unavailable, failures, random());
         failures++;
         return null;
-    }
-
-    /** The whole endpoint stops for this backoff, so the call itself has nothing to wait for besides. */
-    void restAtTheGate() {
-        restNanos = 0;
     }
 
     RetriesExhaustedException exhausted(List<String> keys, String why) {

@@ -1,0 +1,140 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.signal.RateLimitSignal;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One try of a call, and what is made of its outcome: whether the caller gets it as it is, the call is tried again, or it
+ * is given up. The verdict falls at the response head, where the response can still be discarded or handed on.
+ */
+abstract class Try extends Ticket {
+
+    final RateLimitOperator operator;
+    /** What lies behind the call; null before its first failure. */
+    @Nullable
+    Retries retries;
+    /** The response head is here. */
+    volatile boolean headed;
+    /** An element was handed to the caller, so there is no way back. */
+    boolean emitted;
+    /** An inner operator hears the responses of this try. */
+    private volatile boolean heardInside;
+    /** An inner operator tries again by itself. */
+    private volatile boolean retriedInside;
+
+    Try(RateLimitOperator operator, Demand demand, Tells tells, @Nullable Retries retries) {
+        super(demand, tells);
+        this.operator = operator;
+        this.retries = retries;
+        this.front = retries != null;
+    }
+
+    /** An inner operator was subscribed: this one only limits. */
+    void claim(boolean retriesToo) {
+        heardInside = true;
+        if (retriesToo) {
+            retriedInside = true;
+        }
+    }
+
+    boolean isHeardInside() {
+        return heardInside;
+    }
+
+    /** What becomes of a response: null if it is handed on, else what the try ends with. */
+    @Nullable
+    Throwable judge(RateLimitSignal signal) {
+        return judge(signal, null);
+    }
+
+    /** What a try that failed ends with. */
+    Throwable judge(Throwable error) {
+        Failure failure = operator.read(error);
+        if (failure == null || retriedInside || emitted) {
+            return error;
+        }
+        if (failure.kind() == Failure.Kind.RESPONSE) {
+            headed = true;
+            Throwable outcome = judge(operator.read(failure.status(), failure.headers()), error);
+            return outcome == null ? error : outcome;
+        }
+        Outcome outcome = Outcome.of(failure);
+        if (outcome == Outcome.PASSES || !mayRetry(outcome)) {
+            return outcome == Outcome.NOT_SENT ? NotSent.mark(error) : error;
+        }
+        Retries behind = behind();
+        behind.failed(error, 0, outcome != Outcome.NOT_SENT);
+        String givesUp = behind.failedFor(false);
+        return givesUp == null ? Again.INSTANCE : behind.exhausted(keys(), givesUp);
+    }
+
+    private @Nullable Throwable judge(RateLimitSignal signal, @Nullable Throwable error) {
+        Outcome outcome = Outcome.of(signal);
+        if (outcome == Outcome.PASSES) {
+            hear(signal, 0);
+            return error;
+        }
+        boolean goesOn = mayRetry(outcome) && !operator.handsOn(signal);
+        Retries behind = behind();
+        behind.failed(
+                error == null ? new RefusedResponseException(name(), keys(), signal) : error, signal.status(), true);
+        String givesUp = goesOn ? givesUp(behind, outcome, signal) : null;
+        long pause = 0;
+        if (outcome == Outcome.UNAVAILABLE && !heardInside) {
+            // The endpoint stops for everybody, so the call itself has nothing to wait for besides.
+            pause = goesOn && givesUp == null ? behind.takeRest() : operator.pauseNanos();
+        }
+        hear(signal, pause);
+        if (!goesOn) {
+            return error;
+        }
+        if (givesUp == null) {
+            return Again.INSTANCE;
+        }
+        return operator.policy().returnsLastResponse() ? error : behind.exhausted(keys(), givesUp);
+    }
+
+    private @Nullable String givesUp(Retries behind, Outcome outcome, RateLimitSignal signal) {
+        return outcome == Outcome.THROTTLED
+                ? behind.refused(signal, heardInside)
+                : behind.failedFor(outcome == Outcome.UNAVAILABLE);
+    }
+
+    private void hear(RateLimitSignal signal, long pauseNanos) {
+        if (!heardInside) {
+            admission().hear(this, signal, pauseNanos, false);
+        }
+    }
+
+    private boolean mayRetry(Outcome outcome) {
+        return !retriedInside
+                && !emitted
+                && !operator.policy().isNone()
+                && operator.isReplayable()
+                && (outcome.anyMethod() || operator.isIdempotent(demand));
+    }
+
+    final Retries behind() {
+        Retries known = retries;
+        if (known == null) {
+            known = new Retries(admission().settings(), operator.policy(), operator.budget(), demand, joinedAt);
+            known.attempted(sentAt - joinedAt);
+            retries = known;
+        }
+        return known;
+    }
+
+    final Admission admission() {
+        return operator.admission();
+    }
+
+    final String name() {
+        return admission().settings().name();
+    }
+
+    final List<String> keys() {
+        Slot line = slot;
+        return line == null ? List.of() : Tree.labels(line.node);
+    }
+}

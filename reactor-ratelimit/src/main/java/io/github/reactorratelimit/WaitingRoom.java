@@ -1,0 +1,417 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.Booking.Phase;
+import io.github.reactorratelimit.Ticket.Stage;
+import io.github.reactorratelimit.signal.RateLimitSignal;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where tickets are granted, wait, are turned away and leave; under the monitor. What has to be told to somebody is put on
+ * a chain, and the pass hands it out.
+ */
+final class WaitingRoom {
+
+    /** How many one pass grants, or lets fall due, before others get the monitor. */
+    static final int PASS = 256;
+
+    private final Settings settings;
+    private final Timers timers;
+    private final Turns turns;
+    private final Cooldowns cooldowns;
+    private final Outlook outlook;
+    private @Nullable Ticket firstOut;
+    private @Nullable Ticket lastOut;
+
+    WaitingRoom(Settings settings, Timers timers, Turns turns, Cooldowns cooldowns, Outlook outlook) {
+        this.settings = settings;
+        this.timers = timers;
+        this.turns = turns;
+        this.cooldowns = cooldowns;
+        this.outlook = outlook;
+    }
+
+    // ------------------------------------------------------------------------------------------------- coming in
+
+    /** Grants a new ticket, lets it rest or wait, or refuses it. */
+    void admit(long now, Ticket ticket, Node leaf, int lane, long restNanos, long maxWaitNanos) {
+        ticket.slot = leaf.slots[lane];
+        ticket.joinedAt = now;
+        Limit forbidding = forbidding(ticket.demand, leaf, lane);
+        if (forbidding != null) {
+            refuse(ticket, Refusals.never(settings.name(), leaf, ticket.demand, forbidding));
+        } else if (restNanos > 0) {
+            rest(now, ticket, leaf, restNanos, maxWaitNanos);
+        } else if (!turns.isTaken(now, leaf, lane) && Outlook.readyAt(now, leaf, ticket.demand, lane) <= now) {
+            grant(now, ticket, leaf, lane);
+        } else {
+            RateLimitException refusal = cannotWait(now, ticket, leaf, lane, maxWaitNanos);
+            if (refusal != null) {
+                refuse(ticket, refusal);
+            } else {
+                count(ticket, leaf);
+                wait(now, ticket, leaf.slots[lane], Exact.add(now, maxWaitNanos));
+            }
+        }
+    }
+
+    private static @Nullable Limit forbidding(Demand demand, Node leaf, int lane) {
+        for (Node node = leaf; node != null; node = node.parent) {
+            Limit limit = node.forbids(demand, lane);
+            if (limit != null) {
+                return limit;
+            }
+        }
+        return null;
+    }
+
+    private void rest(long now, Ticket ticket, Node leaf, long restNanos, long maxWaitNanos) {
+        if (restNanos > maxWaitNanos) {
+            refuse(ticket, Refusals.tooLong(settings.name(), leaf, restNanos, maxWaitNanos, null));
+            return;
+        }
+        ticket.stage = Stage.RESTING;
+        // While it rests this is its deadline.
+        ticket.at = Exact.add(now, maxWaitNanos);
+        count(ticket, leaf);
+        timers.set(ticket, Exact.add(now, restNanos));
+    }
+
+    private void wait(long now, Ticket ticket, Slot slot, long deadline) {
+        ticket.stage = Stage.WAITING;
+        timers.set(ticket, deadline);
+        turns.join(now, ticket, slot);
+    }
+
+    /** Why a demand may not wait, or null if it may: no room, or a wait that is known to be too long. */
+    private @Nullable RateLimitException cannotWait(long now, Ticket ticket, Node leaf, int lane, long maxWaitNanos) {
+        Line line = leaf.slots[lane].line;
+        if (!ticket.front) {
+            if (turns.waiting() >= settings.maxPending()) {
+                return Refusals.full(settings.name(), leaf, settings.maxPending(), "all its lines together");
+            }
+            if (line != null && line.size() >= settings.maxPendingPerLine()) {
+                return Refusals.full(settings.name(), leaf, settings.maxPendingPerLine(), "the line of this key");
+            }
+        }
+        for (Node node = leaf; node != null; node = node.parent) {
+            if (cooldowns.isTooLong(now, node)) {
+                long left = node.gate.closedUntil - now;
+                return Refusals.closed(settings.name(), leaf, left, settings.maxServerDelayNanos());
+            }
+        }
+        long ahead = line == null ? 0 : line.ahead(ticket.front);
+        long wait = Outlook.expectedAt(now, leaf, ticket.demand, lane, ahead) - now;
+        if (wait > maxWaitNanos || maxWaitNanos == 0) {
+            outlook.look(now, leaf, ticket.demand, lane);
+            return Refusals.tooLong(settings.name(), leaf, wait, maxWaitNanos, outlook.limit);
+        }
+        return null;
+    }
+
+    // --------------------------------------------------------------------------------------------------- granting
+
+    private void grant(long now, Ticket ticket, Node leaf, int lane) {
+        ticket.stage = Stage.HELD;
+        ticket.phase = switch (ticket.tells) {
+            case NOTHING -> Phase.HEADED;
+            case HEAD -> Phase.SENT;
+            case SENDING -> Phase.UNSENT;
+        };
+        ticket.at = now;
+        ticket.sentAt = now;
+        ticket.generation = cooldowns.generation();
+        if (!ticket.counted && (leaf.holds || ticket.tells != Ticket.Tells.NOTHING)) {
+            count(ticket, leaf);
+        }
+        take(now, leaf, ticket.demand, lane, ticket.phase);
+    }
+
+    /** Takes what a demand costs from every meter of a path. */
+    void take(long now, Node leaf, Demand demand, int lane, Phase phase) {
+        for (Node node = leaf; node != null; node = node.parent) {
+            node.take(now, demand, lane, phase);
+        }
+        touch(now, leaf);
+    }
+
+    /** Grants while there is room; false if there may be more. */
+    boolean grantAll(long now) {
+        for (int i = 0; i < PASS; i++) {
+            Ticket ticket = turns.next(now);
+            if (ticket == null) {
+                return true;
+            }
+            Slot slot = slot(ticket);
+            timers.remove(ticket);
+            grant(now, ticket, slot.node, slot.lane);
+            turns.touch(now, slot.node);
+            out(ticket);
+        }
+        return false;
+    }
+
+    // ------------------------------------------------------------------------------------------------ falling due
+
+    void runDue(long now) {
+        for (int i = 0; i < PASS; i++) {
+            Timed due = timers.pollDue(now);
+            if (due == null) {
+                return;
+            }
+            if (due instanceof Slot slot) {
+                turns.touch(now, slot.node);
+            } else if (due instanceof Ticket ticket) {
+                due(now, ticket);
+            }
+        }
+    }
+
+    private void due(long now, Ticket ticket) {
+        switch (ticket.stage) {
+            case RESTING -> rested(now, ticket);
+            case WAITING -> overdue(now, ticket);
+            case HELD -> {
+                ticket.timedOut = true;
+                out(ticket);
+            }
+            default -> throw new IllegalStateException("nothing is due of a ticket that is " + ticket.stage);
+        }
+    }
+
+    private void rested(long now, Ticket ticket) {
+        Slot slot = slot(ticket);
+        long left = Math.max(1, Exact.subtract(ticket.at, now));
+        RateLimitException refusal = cannotWait(now, ticket, slot.node, slot.lane, left);
+        if (refusal == null) {
+            wait(now, ticket, slot, ticket.at);
+        } else {
+            leave(ticket);
+            turnAway(ticket, refusal);
+        }
+    }
+
+    private void overdue(long now, Ticket ticket) {
+        // Who could go at this very instant goes.
+        grantAll(now);
+        if (ticket.stage == Stage.WAITING) {
+            Slot slot = leaveLine(now, ticket);
+            turnAway(ticket, Refusals.waitedTooLong(settings.name(), slot.node, now - ticket.joinedAt));
+        }
+    }
+
+    // ---------------------------------------------------------------------------------------------------- hearing
+
+    /** The attempt went on to its next phase. */
+    void move(long now, Ticket ticket, Phase to) {
+        Slot slot = slot(ticket);
+        for (Node node = slot.node; node != null; node = node.parent) {
+            node.moved(now, ticket, slot.lane, to);
+        }
+        ticket.phase = to;
+        ticket.at = now;
+        touch(now, slot.node);
+    }
+
+    /** Hears a response: its head, what it says about limits, and a pause that its failure calls for. */
+    @Nullable
+    Throttle hear(long now, Ticket ticket, RateLimitSignal signal, long pauseNanos, double random) {
+        Slot slot = ticket.slot;
+        boolean granted = ticket.stage == Stage.HELD || (ticket.stage == Stage.DONE && ticket.charged);
+        if (slot == null || slot.node.forgotten || !granted) {
+            return null;
+        }
+        Node leaf = slot.node;
+        if (ticket.stage == Stage.HELD && ticket.phase != Phase.HEADED) {
+            move(now, ticket, Phase.HEADED);
+            timers.remove(ticket);
+        }
+        Throttle throttle = cooldowns.hear(now, leaf, ticket.generation, signal, random);
+        if (pauseNanos > 0) {
+            leaf.close(now, Exact.add(now, pauseNanos));
+        }
+        if (throttle != null || pauseNanos > 0) {
+            turnAwayBelow(now, leaf);
+            touch(now, leaf);
+        }
+        return throttle;
+    }
+
+    /** Those who wait at a gate that is closed for longer than is obeyed fail now, with the time that is left. */
+    private void turnAwayBelow(long now, Node closed) {
+        if (!cooldowns.isTooLong(now, closed)) {
+            return;
+        }
+        long left = closed.gate.closedUntil - now;
+        for (Ticket ticket : waitingBelow(closed)) {
+            Slot slot = leaveLine(now, ticket);
+            turnAway(ticket, Refusals.closed(settings.name(), slot.node, left, settings.maxServerDelayNanos()));
+        }
+    }
+
+    void settle(long now, Ticket ticket, String unit, long actual) {
+        boolean charged = ticket.stage == Stage.HELD || (ticket.stage == Stage.DONE && ticket.charged);
+        if (charged && ticket.noteSettled(unit, actual)) {
+            Slot slot = slot(ticket);
+            long delta = actual - ticket.demand.cost(unit);
+            for (Node node = slot.node; node != null; node = node.parent) {
+                node.settle(now, ticket, slot.lane, unit, delta);
+            }
+            touch(now, slot.node);
+        }
+    }
+
+    // ---------------------------------------------------------------------------------------------------- leaving
+
+    /**
+     * A ticket leaves, wherever it stands.
+     *
+     * @param cancelled nobody wants it any more: a permit that is known not to be sent yet is given back whole
+     * @param unused nobody got to use it: its permit is given back in any case
+     */
+    void end(long now, Ticket ticket, boolean cancelled, boolean unused) {
+        switch (ticket.stage) {
+            case NEW -> ticket.stage = Stage.DONE;
+            case RESTING -> {
+                timers.remove(ticket);
+                leave(ticket);
+            }
+            case WAITING -> leaveLine(now, ticket);
+            case HELD -> release(now, ticket, unused || (cancelled && ticket.phase == Phase.UNSENT));
+            case DONE -> {}
+        }
+    }
+
+    private void release(long now, Ticket ticket, boolean refund) {
+        Slot slot = slot(ticket);
+        timers.remove(ticket);
+        if (!refund && ticket.phase != Phase.HEADED) {
+            move(now, ticket, Phase.ENDED);
+        }
+        for (Node node = slot.node; node != null; node = node.parent) {
+            if (refund) {
+                node.refund(now, ticket, slot.lane);
+            }
+            node.release(ticket, slot.lane);
+        }
+        ticket.charged = !refund;
+        leave(ticket);
+        touch(now, slot.node);
+    }
+
+    private Slot leaveLine(long now, Ticket ticket) {
+        Slot slot = slot(ticket);
+        timers.remove(ticket);
+        turns.leave(now, ticket, slot);
+        leave(ticket);
+        return slot;
+    }
+
+    private static void leave(Ticket ticket) {
+        ticket.stage = Stage.DONE;
+        if (ticket.counted) {
+            ticket.counted = false;
+            slot(ticket).node.users--;
+        }
+    }
+
+    /** Fails all who can never pass any more. */
+    void failForbidden(long now, Node root) {
+        for (Ticket ticket : waitingBelow(root)) {
+            Slot slot = slot(ticket);
+            Limit limit = forbidding(ticket.demand, slot.node, slot.lane);
+            if (limit != null) {
+                leaveLine(now, ticket);
+                turnAway(ticket, Refusals.never(settings.name(), slot.node, ticket.demand, limit));
+            }
+        }
+    }
+
+    /** Fails all who wait or rest, and forgets every timer. */
+    void failAll(long now, Node root, @Nullable Throwable cause) {
+        List<Ticket> all = waitingBelow(root);
+        for (Timed timed : timers.all()) {
+            if (timed instanceof Ticket ticket && ticket.stage == Stage.RESTING) {
+                all.add(ticket);
+            }
+        }
+        for (Ticket ticket : all) {
+            Slot slot = slot(ticket);
+            end(now, ticket, true, true);
+            turnAway(ticket, Refusals.disposed(settings.name(), slot.node, cause));
+        }
+        timers.clear();
+    }
+
+    private static List<Ticket> waitingBelow(Node node) {
+        List<Ticket> all = new ArrayList<>();
+        collect(node, all);
+        return all;
+    }
+
+    private static void collect(Node node, List<Ticket> into) {
+        for (Slot slot : node.slots) {
+            if (slot.line != null) {
+                for (Ticket ticket = slot.line.first; ticket != null; ticket = ticket.next) {
+                    into.add(ticket);
+                }
+            }
+        }
+        if (node.children != null) {
+            for (Node child : node.children.values()) {
+                collect(child, into);
+            }
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------------ telling it
+
+    /** Refuses a ticket that is told by whoever asked. */
+    void refuse(Ticket ticket, RateLimitException refusal) {
+        ticket.stage = Stage.DONE;
+        ticket.refusal = refusal;
+    }
+
+    private void turnAway(Ticket ticket, RateLimitException refusal) {
+        refuse(ticket, refusal);
+        out(ticket);
+    }
+
+    private void out(Ticket ticket) {
+        if (lastOut == null) {
+            firstOut = ticket;
+        } else {
+            lastOut.next = ticket;
+        }
+        lastOut = ticket;
+    }
+
+    /** Who is to be told something, in order; the chain is handed over. */
+    @Nullable
+    Ticket takeOut() {
+        Ticket chain = firstOut;
+        firstOut = null;
+        lastOut = null;
+        return chain;
+    }
+
+    private void touch(long now, Node leaf) {
+        if (turns.waiting() > 0) {
+            turns.touch(now, leaf);
+        }
+    }
+
+    private static void count(Ticket ticket, Node leaf) {
+        ticket.counted = true;
+        leaf.users++;
+    }
+
+    private static Slot slot(Ticket ticket) {
+        Slot slot = ticket.slot;
+        if (slot == null) {
+            throw new IllegalStateException("a ticket has its place before anything is decided about it");
+        }
+        return slot;
+    }
+}
