@@ -42,7 +42,7 @@ final class HttpExchange implements BiFunction<HttpServerRequest, HttpServerResp
                 .flatMap(body -> {
                     Reply reply = service.answer(request(in, body), clock.millis());
                     return ReplyBody.pause(reply.delay(), loop)
-                            .then(Mono.defer(() -> deliver(reply, in, out, channel[0], loop)));
+                            .then(Mono.defer(() -> deliver(reply, out, channel[0], loop)));
                 });
     }
 
@@ -55,8 +55,7 @@ final class HttpExchange implements BiFunction<HttpServerRequest, HttpServerResp
         return request;
     }
 
-    private static Mono<Void> deliver(
-            Reply reply, HttpServerRequest in, HttpServerResponse out, Channel channel, Scheduler loop) {
+    private static Mono<Void> deliver(Reply reply, HttpServerResponse out, Channel channel, Scheduler loop) {
         switch (reply.delivery()) {
             case HANG -> {
                 return Mono.never();
@@ -66,7 +65,7 @@ final class HttpExchange implements BiFunction<HttpServerRequest, HttpServerResp
             }
             default -> {
                 writeHead(reply, out);
-                return in.method().name().equals("HEAD") ? out.send() : writeBody(reply, out, channel, loop);
+                return writeBody(reply, out, channel, loop);
             }
         }
     }

@@ -110,7 +110,9 @@ class FakeProxyTest {
     @Test
     void a_wrong_login_is_a_407_which_names_the_scheme_and_opens_no_tunnel() {
         for (ProxyRules rules : new ProxyRules[] {
-            FakeProxy.http().credentials("user", "other"), FakeProxy.http().rejectLogins()
+            FakeProxy.http().credentials("user", "other"),
+            FakeProxy.http().rejectLogins(),
+            FakeProxy.http().credentials("user", "secret").rejectLogins()
         }) {
             try (FakeProxy proxy = rules.start()) {
                 for (String url : new String[] {plain.baseUrl(), secure.baseUrl()}) {
@@ -199,7 +201,9 @@ class FakeProxyTest {
     @Test
     void a_socks5_login_that_fails_opens_no_tunnel() {
         for (ProxyRules rules : new ProxyRules[] {
-            FakeProxy.socks5().credentials("user", "other"), FakeProxy.socks5().rejectLogins()
+            FakeProxy.socks5().credentials("user", "other"),
+            FakeProxy.socks5().rejectLogins(),
+            FakeProxy.socks5().credentials("user", "secret").rejectLogins()
         }) {
             try (FakeProxy proxy = rules.start()) {
                 HttpClient client = through(proxy, ProxyProvider.Proxy.SOCKS5, "secret");

@@ -74,6 +74,17 @@ class SimulatedServiceTest {
     }
 
     @Test
+    void a_call_assembled_outside_runs_in_the_time_in_which_it_is_subscribed() {
+        Mono<Integer> call = status("/search");
+
+        StepVerifier.withVirtualTime(() -> call)
+                .thenAwait(Duration.ofSeconds(1))
+                .expectNext(200)
+                .verifyComplete();
+        assertThat(service.log().entries().get(0).at().toEpochMilli()).isEqualTo(30);
+    }
+
+    @Test
     void a_request_that_was_sent_arrives_although_its_caller_left() {
         StepVerifier.withVirtualTime(() -> status("/search")
                         .takeUntilOther(Mono.delay(Duration.ofMillis(10)))
