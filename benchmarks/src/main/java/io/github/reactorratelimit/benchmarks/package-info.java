@@ -1,4 +1,4 @@
-/** To come. */
+/** JMH beside the peers, as ratios in one run. */
 @NullMarked
 package io.github.reactorratelimit.benchmarks;
 

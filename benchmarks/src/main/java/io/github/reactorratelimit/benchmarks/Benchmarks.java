@@ -1,0 +1,109 @@
+package io.github.reactorratelimit.benchmarks;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Locale;
+import org.openjdk.jmh.profile.GCProfiler;
+import org.openjdk.jmh.results.Result;
+import org.openjdk.jmh.results.RunResult;
+import org.openjdk.jmh.runner.Runner;
+import org.openjdk.jmh.runner.RunnerException;
+import org.openjdk.jmh.runner.options.ChainedOptionsBuilder;
+import org.openjdk.jmh.runner.options.OptionsBuilder;
+import org.openjdk.jmh.runner.options.TimeValue;
+
+/** Runs everything and prints each figure beside the best peer's, as a ratio. */
+public final class Benchmarks {
+
+    private Benchmarks() {}
+
+    /**
+     * Runs all benchmarks, in less than five minutes.
+     *
+     * @param arguments a regular expression to run only some
+     * @throws RunnerException if JMH fails
+     */
+    public static void main(String[] arguments) throws RunnerException {
+        String only = arguments.length > 0 ? arguments[0] : ".*";
+        List<Row> rows = new ArrayList<>();
+        for (int threads : new int[] {1, 2, 4}) {
+            rows.addAll(run("TryAcquireBenchmark.*", only, threads));
+        }
+        rows.addAll(run("SixLimitsBenchmark.*", only, 1));
+        rows.addAll(run("OperatorBenchmark.*", only, 1));
+        rows.addAll(run("WaitingBenchmark.*", only, 1));
+        rows.addAll(run("ParsingBenchmark.*", only, 1));
+        print(rows);
+    }
+
+    private static List<Row> run(String include, String only, int threads) throws RunnerException {
+        ChainedOptionsBuilder options = new OptionsBuilder()
+                .include(only.equals(".*") ? include : include + only)
+                .forks(1)
+                .threads(threads)
+                .jvmArgs("-Xms2g", "-Xmx2g", "-XX:+UseParallelGC")
+                .addProfiler(GCProfiler.class);
+        if (!include.startsWith("Waiting")) {
+            options.warmupIterations(3)
+                    .warmupTime(TimeValue.milliseconds(500))
+                    .measurementIterations(5)
+                    .measurementTime(TimeValue.milliseconds(500));
+        }
+        Collection<RunResult> results = new Runner(options.build()).run();
+        return results.stream().map(result -> Row.of(result, threads)).toList();
+    }
+
+    private static void print(List<Row> rows) {
+        StringBuilder table = new StringBuilder("\n| case | threads | who | time | B/op | ours ÷ best peer |\n")
+                .append("| --- | ---: | --- | ---: | ---: | ---: |\n");
+        for (Row row : rows) {
+            table.append(String.format(
+                    Locale.ROOT,
+                    "| %s | %d | %s | %.1f ± %.1f %s | %.1f | %s |%n",
+                    row.what,
+                    row.threads,
+                    row.who,
+                    row.time,
+                    row.error,
+                    row.unit,
+                    row.bytes,
+                    row.ratio(rows)));
+        }
+        System.out.println(table);
+    }
+
+    private record Row(String what, String who, int threads, double time, double error, String unit, double bytes) {
+
+        static Row of(RunResult result, int threads) {
+            String name = result.getPrimaryResult().getLabel();
+            int split = name.indexOf('_');
+            Result<?> allocated = result.getSecondaryResults().get("gc.alloc.rate.norm");
+            return new Row(
+                    name.substring(0, split),
+                    name.substring(split + 1),
+                    threads,
+                    result.getPrimaryResult().getScore(),
+                    result.getPrimaryResult().getScoreError(),
+                    result.getPrimaryResult().getScoreUnit(),
+                    allocated == null ? Double.NaN : allocated.getScore());
+        }
+
+        String ratio(List<Row> rows) {
+            if (!who.startsWith("ours")) {
+                return "";
+            }
+            return rows.stream()
+                    .filter(row -> row.what.equals(what)
+                            && row.threads == threads
+                            && !row.who.startsWith("ours")
+                            && !row.who.equals("source"))
+                    .mapToDouble(row -> time / row.time)
+                    .max()
+                    .stream()
+                    .mapToObj(ratio -> String.format(Locale.ROOT, "%.2f", ratio))
+                    .findFirst()
+                    .orElse("");
+        }
+    }
+}
