@@ -79,7 +79,7 @@ final class Admission {
                 // A ticket that was cancelled before it got here is done.
                 if (leaf != null && ticket.stage == Stage.NEW) {
                     admit(now, ticket, leaf, lane, restNanos, maxWaitNanos);
-                    decided = ticket.stage == Stage.HELD || ticket.refusal != null;
+                    decided = ticket.stage == Stage.HELD || ticket.refusal() != null;
                 }
                 out = finish(now);
             }
@@ -128,6 +128,7 @@ final class Admission {
         return decide(demand, false);
     }
 
+    /** All figures leave the monitor as plain values, so that an answer nobody keeps costs no memory. */
     private Decision decide(Demand demand, boolean take) {
         int lane = settings.lanes().indexOf(demand.lane());
         Object[] keys = null;
@@ -135,19 +136,34 @@ final class Admission {
         while (true) {
             Scheduler scheduler = clock.scheduler();
             long raw = scheduler.now(TimeUnit.NANOSECONDS);
-            Decision decision = null;
+            Node leaf;
+            long wait = 0;
+            long remaining = 0;
+            long fullAfter = 0;
+            long now;
+            Limit limit = null;
+            BarePermit permit = null;
+            int generation = 0;
             Ticket out;
             synchronized (monitor) {
-                long now = begin(scheduler, raw);
-                Node leaf = leaf(now, demand, keys, limits);
+                now = begin(scheduler, raw);
+                leaf = leaf(now, demand, keys, limits);
                 if (leaf != null) {
-                    decision = decide(now, demand, leaf, lane, take);
+                    wait = refusal(now, demand, leaf, lane);
+                    remaining = outlook.remaining;
+                    fullAfter = outlook.fullAfter(now);
+                    limit = outlook.limit;
+                    generation = cooldowns.generation();
+                    if (wait == 0 && take) {
+                        permit = grant(now, demand, leaf, lane);
+                    }
                 }
                 out = finish(now);
             }
             carryOut(out);
-            if (decision != null) {
-                return decision;
+            if (leaf != null) {
+                Slot slot = wait == 0 && take ? leaf.slots[lane] : null;
+                return new Decision(wait, remaining, fullAfter, limit, this, demand, slot, now, generation, permit);
             }
             if (keys == null) {
                 keys = tree.keys(demand);
@@ -157,26 +173,27 @@ final class Admission {
         }
     }
 
-    private Decision decide(long now, Demand demand, Node leaf, int lane, boolean take) {
-        boolean fits = outlook.look(now, leaf, demand, lane);
-        if (!fits || disposed || turns.isTaken(now, leaf, lane)) {
-            return refusal(now, demand, leaf, lane);
+    /** How long a demand would wait as far as it is known, 0 if it may go now. */
+    private long refusal(long now, Demand demand, Node leaf, int lane) {
+        if (outlook.look(now, leaf, demand, lane) && !disposed && !turns.isTaken(now, leaf, lane)) {
+            return 0;
         }
-        BarePermit permit = null;
-        if (take) {
-            permit = new BarePermit(this, demand);
-            room.admit(now, permit, leaf, lane, 0, 0);
-        }
-        return new Decision(true, outlook.remaining, 0, outlook.fullAfter(now), outlook.limit, permit);
-    }
-
-    private Decision refusal(long now, Demand demand, Node leaf, int lane) {
         Line line = leaf.slots[lane].line;
         long ahead = line == null ? 0 : line.requests();
         long at = Math.max(outlook.readyAt, Outlook.expectedAt(now, leaf, demand, lane, ahead));
         // A wait for others, or for calls to end, is not a matter of time.
-        long wait = disposed || at <= now || at == Exact.NEVER ? Exact.NEVER : at - now;
-        return new Decision(false, outlook.remaining, wait, outlook.fullAfter(now), outlook.limit, null);
+        return disposed || at <= now || at == Exact.NEVER ? Exact.NEVER : at - now;
+    }
+
+    /** Takes what is asked for; the permit, if it holds something that somebody has to give back. */
+    private @Nullable BarePermit grant(long now, Demand demand, Node leaf, int lane) {
+        if (leaf.holds) {
+            BarePermit permit = new BarePermit(this, demand);
+            room.admit(now, permit, leaf, lane, 0, 0);
+            return permit;
+        }
+        room.take(now, leaf, demand, lane, Phase.HEADED);
+        return null;
     }
 
     // ---------------------------------------------------------------------------------------------------- hearing

@@ -27,7 +27,7 @@ import reactor.util.context.Context;
  * The source is subscribed only after the step from WAITING to RUNNING. Whoever loses that step against a cancel does
  * nothing: the cancel gives back.
  */
-final class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchange {
+class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchange {
 
     private static final int IDLE = 0;
     private static final int WAITING = 1;
@@ -54,28 +54,44 @@ final class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, E
     private final boolean first;
     private @Nullable Context context;
     private @Nullable Draining draining;
-    private @Nullable Throwable verdict;
-    private long requested;
     private volatile int state;
     private volatile @Nullable Subscription upstream;
 
     Attempt(Limited<T> limited, Demand demand, CoreSubscriber<? super T> actual, @Nullable Retries retries) {
-        super(limited.operator(), demand, limited.tells(), retries);
+        super(demand, retries);
         this.limited = limited;
         this.actual = actual;
         this.first = retries == null;
     }
 
-    // ------------------------------------------------------------------------------------------- as a subscription
+    @Override
+    final RateLimitOperator operator() {
+        return limited.operator();
+    }
 
     @Override
-    public void request(long n) {
+    final Tells tells() {
+        return limited.tells();
+    }
+
+    // ------------------------------------------------------------------------------------------- as a subscription
+
+    /** Notes what is requested; a call for a single element needs to know no more than that it was. */
+    void note(long n) {}
+
+    /** What is requested so far, for a source that is only now subscribed. */
+    long noted() {
+        return Long.MAX_VALUE;
+    }
+
+    @Override
+    public final void request(long n) {
         if (!Operators.validate(n)) {
             return;
         }
         Subscription running;
         synchronized (this) {
-            requested = Operators.addCap(requested, n);
+            note(n);
             running = upstream;
         }
         if (running != null) {
@@ -90,7 +106,7 @@ final class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, E
         try {
             long rest = behind == null ? 0 : behind.takeRest();
             long longest = behind == null
-                    ? Math.min(demand.maxWaitNanos(), operator.policy().deadlineNanos())
+                    ? Math.min(demand.maxWaitNanos(), operator().policy().deadlineNanos())
                     : behind.leftNanos(admission().now());
             admission().acquire(this, RateLimitContext.laneOf(actual.currentContext()), rest, longest);
         } catch (RuntimeException e) {
@@ -130,7 +146,7 @@ final class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, E
             overdue();
             return;
         }
-        RateLimitException refused = refusal;
+        RateLimitException refused = refusal();
         if (!STATE.compareAndSet(this, WAITING, refused == null ? RUNNING : DONE)) {
             return;
         }
@@ -148,20 +164,20 @@ final class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, E
         }
         Publisher<? extends T> source;
         try {
-            source = limited.source().apply(this);
+            source = limited.open(this);
         } catch (Throwable e) {
             Exceptions.throwIfFatal(e);
             onError(e);
             return;
         }
         source.subscribe(this);
-        if (tells == Tells.HEAD && state == RUNNING) {
+        if (tells() == Tells.HEAD && state == RUNNING) {
             watch();
         }
     }
 
     private void watch() {
-        long timeout = operator.policy().timeoutNanos();
+        long timeout = operator().policy().timeoutNanos();
         if (timeout != Exact.NEVER && !headed) {
             admission().watch(this, timeout, false);
         }
@@ -175,8 +191,8 @@ final class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, E
             end(drain.outcome());
         } else if (state == RUNNING && !headed) {
             Subscription running = upstream;
-            boolean sent = tells != Tells.SENDING || sentTold;
-            Duration timeout = Duration.ofNanos(operator.policy().timeoutNanos());
+            boolean sent = tells() != Tells.SENDING || sentTold;
+            Duration timeout = Duration.ofNanos(operator().policy().timeoutNanos());
             Throwable outcome = judge(new AttemptTimeoutException(name(), keys(), timeout, sent));
             if (end(outcome) && running != null) {
                 running.cancel();
@@ -194,17 +210,17 @@ final class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, E
 
     @Override
     public int bodyBytes(int status, Headers headers) {
-        return operator.dialect().bodyBytes(status, headers);
+        return operator().dialect().bodyBytes(status, headers);
     }
 
     @Override
     public Verdict head(int status, Headers headers) {
-        return head(operator.read(status, headers));
+        return head(operator().read(status, headers));
     }
 
     @Override
     public Verdict head(int status, Headers headers, byte[] body) {
-        return head(operator.read(status, headers, body));
+        return head(operator().read(status, headers, body));
     }
 
     private Verdict head(RateLimitSignal signal) {
@@ -213,7 +229,7 @@ final class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, E
         if (failure == null) {
             return Verdict.PASS;
         }
-        verdict = failure;
+        behind().sentence(failure);
         return Verdict.discard(failure);
     }
 
@@ -238,7 +254,7 @@ final class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, E
     public void onSubscribe(Subscription subscription) {
         long n = adopt(subscription);
         if (n > 0) {
-            subscription.request(limited.single() ? Long.MAX_VALUE : n);
+            subscription.request(n);
         }
     }
 
@@ -246,7 +262,7 @@ final class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, E
     private long adopt(Subscription subscription) {
         synchronized (this) {
             if (UPSTREAM.compareAndSet(this, null, subscription)) {
-                return requested;
+                return noted();
             }
         }
         subscription.cancel();
@@ -263,7 +279,7 @@ final class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, E
             return;
         }
         emitted = true;
-        if (limited.single()) {
+        if (limited.isSingle()) {
             conclude(element);
             return;
         }
@@ -276,13 +292,13 @@ final class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, E
 
     /** Looks at the first element: false if it is a response that is not handed on. */
     private boolean handsOn(T element) {
-        ResponseReader<? super T> reader = operator.readerOf(element);
+        ResponseReader<? super T> reader = operator().readerOf(element);
         if (reader == null || isHeardInside()) {
             return true;
         }
         Throwable failure;
         try {
-            failure = judge(operator.read(reader.status(element), reader.headers(element)));
+            failure = judge(operator().read(reader.status(element), reader.headers(element)));
         } catch (Throwable e) {
             Exceptions.throwIfFatal(e);
             onError(e);
@@ -324,7 +340,7 @@ final class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, E
     /** The permit is free before the caller has its answer, but those who get it next are told after that. */
     private @Nullable Ticket concluded() {
         Ticket out = headed ? admission().released(this) : admission().heard(this, NOTHING, 0, true);
-        operator.budget().returnSuccess();
+        operator().budget().returnSuccess();
         return out;
     }
 
@@ -334,7 +350,8 @@ final class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, E
             Operators.onErrorDropped(error, currentContext());
             return;
         }
-        Throwable outcome = error.equals(verdict) ? error : judge(error);
+        boolean sentenced = retries != null && retries.isSentence(error);
+        Throwable outcome = sentenced ? error : judge(error);
         if (!end(outcome)) {
             Operators.onErrorDropped(error, currentContext());
         }
@@ -366,7 +383,7 @@ final class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, E
                 UPSTREAM.compareAndSet(this, over, null);
             }
         }
-        if (limited.single()) {
+        if (limited.isSingle()) {
             new MonoAgain<>(limited, behind()).retryWhen(Resubscribe.INSTANCE).subscribe(new Loop());
         } else {
             new FluxAgain<>(limited, behind()).retryWhen(Resubscribe.INSTANCE).subscribe(new Loop());

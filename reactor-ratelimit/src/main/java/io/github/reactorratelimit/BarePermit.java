@@ -8,8 +8,26 @@ class BarePermit extends Ticket implements Permit {
     private final Admission admission;
 
     BarePermit(Admission admission, Demand demand) {
-        super(demand, Tells.NOTHING);
+        super(demand);
         this.admission = admission;
+    }
+
+    /** The permit of a grant that is made already, for limits that hold nothing. */
+    static BarePermit granted(Admission admission, Demand demand, Slot slot, long at, int generation) {
+        BarePermit permit = new BarePermit(admission, demand);
+        permit.slot = slot;
+        permit.stage = Stage.HELD;
+        permit.phase = Phase.HEADED;
+        permit.joinedAt = at;
+        permit.at = at;
+        permit.sentAt = at;
+        permit.generation = generation;
+        return permit;
+    }
+
+    @Override
+    Tells tells() {
+        return Tells.NOTHING;
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.github.reactorratelimit;
 import io.github.reactorratelimit.signal.Quota;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -96,7 +97,9 @@ final class Cooldowns {
     }
 
     private static @Nullable Quota exhausted(RateLimitSignal signal) {
-        for (Quota quota : signal.quotas()) {
+        List<Quota> quotas = signal.quotas();
+        for (int i = 0; i < quotas.size(); i++) {
+            Quota quota = quotas.get(i);
             if (quota.exhausted()) {
                 return quota;
             }

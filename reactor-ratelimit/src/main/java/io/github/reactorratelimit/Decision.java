@@ -5,29 +5,41 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a limiter answers at once: allowed or not, and the figures of the limit that decided, which is the one that
- * refuses longest or else the one with the least left.
+ * refuses longest or else the one with the least left. Not for several threads.
  */
 public final class Decision {
 
-    private final boolean allowed;
+    private final long waitNanos;
     private final long remaining;
-    private final long retryAfterNanos;
-    private final long resetAfterNanos;
+    private final long fullAfterNanos;
     private final @Nullable Limit limit;
-    private @Nullable Permit permit;
+    private final Admission admission;
+    private final Demand demand;
+    private final @Nullable Slot slot;
+    private final long grantedAt;
+    private final int generation;
+    private @Nullable BarePermit permit;
 
     Decision(
-            boolean allowed,
+            long waitNanos,
             long remaining,
-            long retryAfterNanos,
-            long resetAfterNanos,
+            long fullAfterNanos,
             @Nullable Limit limit,
-            @Nullable Permit permit) {
-        this.allowed = allowed;
+            Admission admission,
+            Demand demand,
+            @Nullable Slot slot,
+            long grantedAt,
+            int generation,
+            @Nullable BarePermit permit) {
+        this.waitNanos = waitNanos;
         this.remaining = remaining;
-        this.retryAfterNanos = retryAfterNanos;
-        this.resetAfterNanos = resetAfterNanos;
+        this.fullAfterNanos = fullAfterNanos;
         this.limit = limit;
+        this.admission = admission;
+        this.demand = demand;
+        this.slot = slot;
+        this.grantedAt = grantedAt;
+        this.generation = generation;
         this.permit = permit;
     }
 
@@ -37,7 +49,7 @@ public final class Decision {
      * @return true if allowed
      */
     public boolean allowed() {
-        return allowed;
+        return waitNanos == 0;
     }
 
     /**
@@ -47,8 +59,13 @@ public final class Decision {
      * @throws IllegalStateException if there is none: refused, or only estimated
      */
     public Permit permit() {
-        if (permit == null) {
+        Slot granted = slot;
+        if (granted == null) {
             throw new IllegalStateException("there is a permit only if tryAcquire allowed it: " + this);
+        }
+        if (permit == null) {
+            // Nothing has to be given back, so nobody has missed it until now.
+            permit = BarePermit.granted(admission, demand, granted, grantedAt, generation);
         }
         return permit;
     }
@@ -77,7 +94,7 @@ public final class Decision {
      * @return zero if allowed; null if it is not a matter of time (calls in flight, a budget that is spent)
      */
     public @Nullable Duration retryAfter() {
-        return retryAfterNanos == Exact.NEVER ? null : Duration.ofNanos(retryAfterNanos);
+        return waitNanos == Exact.NEVER ? null : Duration.ofNanos(waitNanos);
     }
 
     /**
@@ -86,12 +103,12 @@ public final class Decision {
      * @return the time, or null if it is not a matter of time
      */
     public @Nullable Duration resetAfter() {
-        return resetAfterNanos == Exact.NEVER ? null : Duration.ofNanos(resetAfterNanos);
+        return fullAfterNanos == Exact.NEVER ? null : Duration.ofNanos(fullAfterNanos);
     }
 
     @Override
     public String toString() {
-        return (allowed ? "allowed" : "refused, retry after " + retryAfter())
+        return (allowed() ? "allowed" : "refused, retry after " + retryAfter())
                 + (limit == null ? "" : ", " + remaining() + " left of " + limit);
     }
 }

@@ -16,6 +16,6 @@ final class FluxAgain<T> extends Flux<T> {
 
     @Override
     public void subscribe(CoreSubscriber<? super T> actual) {
-        limited.subscribeAgain(actual, retries);
+        Limited.subscribeAgain(limited, actual, retries);
     }
 }

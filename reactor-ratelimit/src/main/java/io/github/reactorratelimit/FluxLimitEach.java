@@ -201,9 +201,14 @@ final class FluxLimitEach<T> extends Flux<T> {
         private @Nullable Throwable failed;
 
         Element(Pacing<T> pacing, T value) {
-            super(pacing.demand, Tells.NOTHING);
+            super(pacing.demand);
             this.pacing = pacing;
             this.value = value;
+        }
+
+        @Override
+        Tells tells() {
+            return Tells.NOTHING;
         }
 
         boolean isNew() {
@@ -233,7 +238,7 @@ final class FluxLimitEach<T> extends Flux<T> {
 
         @Override
         void emit() {
-            failed = refusal;
+            failed = refusal();
             decided = true;
             pacing.steps();
         }

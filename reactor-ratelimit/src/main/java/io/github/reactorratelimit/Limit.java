@@ -45,6 +45,10 @@ public final class Limit {
     private final long initial;
 
     private final boolean borrowing;
+    /** What is left of permits and period after sharing; asked for at every decision. */
+    private final long effectivePermits;
+
+    private final long effectiveNanos;
 
     private Limit(
             Kind kind,
@@ -67,6 +71,8 @@ public final class Limit {
         this.burst = burst;
         this.initial = initial;
         this.borrowing = borrowing;
+        this.effectivePermits = effectivePermits();
+        this.effectiveNanos = effectiveNanos();
     }
 
     /**
@@ -250,6 +256,10 @@ public final class Limit {
      * @return the permits, at least 1
      */
     public long permits() {
+        return effectivePermits;
+    }
+
+    private long effectivePermits() {
         BigInteger whole = BigInteger.valueOf(kind == Kind.BUCKET ? burst : permits);
         return Math.max(1, whole.multiply(shareOver).divide(shareUnder).longValueExact());
     }
@@ -289,6 +299,10 @@ public final class Limit {
     }
 
     long spanNanos() {
+        return effectiveNanos;
+    }
+
+    private long effectiveNanos() {
         BigInteger left = BigInteger.valueOf(permits).multiply(shareOver);
         if (kind != Kind.WINDOW || left.compareTo(shareUnder) >= 0) {
             return periodNanos;

@@ -1,56 +1,52 @@
 package io.github.reactorratelimit;
 
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Operators;
 import reactor.util.context.ContextView;
 
-/**
- * A limited publisher as it was assembled: what every subscription and every attempt has in common.
- *
- * @param operator how it is limited and retried
- * @param demand what each subscription asks for
- * @param source what each attempt subscribes
- * @param tells what is told about an attempt
- * @param single at most one element
- */
-record Limited<T>(
-        RateLimitOperator operator,
-        Function<? super ContextView, Demand> demand,
-        Function<? super Exchange, ? extends Publisher<? extends T>> source,
-        Ticket.Tells tells,
-        boolean single) {
+/** A limited publisher as it was assembled: what every subscription and every attempt has in common. */
+interface Limited<T> {
+
+    /** How it is limited and tried again. */
+    RateLimitOperator operator();
+
+    /** What a subscription asks for. */
+    Demand demand(ContextView context);
+
+    /** What an attempt subscribes. */
+    Publisher<? extends T> open(Exchange exchange);
+
+    /** What is told about an attempt. */
+    Ticket.Tells tells();
+
+    /** Whether there is at most one element. */
+    boolean isSingle();
 
     /** One subscription: one call, which is one attempt or more. */
-    void subscribe(CoreSubscriber<? super T> actual) {
+    static <T> void subscribe(Limited<T> limited, CoreSubscriber<? super T> actual) {
+        ContextView context = actual.currentContext();
         Demand asked;
         try {
-            asked = demand.apply(actual.currentContext());
+            asked = limited.demand(context);
         } catch (RuntimeException e) {
             Operators.error(actual, e);
             return;
         }
-        Layers.claim(actual.currentContext(), !operator.policy().isNone());
-        actual.onSubscribe(new Attempt<>(this, asked, actual, null));
+        Layers.claim(context, !limited.operator().policy().isNone());
+        actual.onSubscribe(attempt(limited, asked, actual, null));
     }
 
     /** The next attempt of a call that has failed before. */
-    void subscribeAgain(CoreSubscriber<? super T> actual, Retries retries) {
-        actual.onSubscribe(new Attempt<>(this, retries.demand(), actual, retries));
+    static <T> void subscribeAgain(Limited<T> limited, CoreSubscriber<? super T> actual, Retries retries) {
+        actual.onSubscribe(attempt(limited, retries.demand(), actual, retries));
     }
 
-    static Function<ContextView, Demand> always(Demand demand) {
-        return context -> demand;
-    }
-
-    static <T> Function<Exchange, Publisher<? extends T>> plain(Publisher<? extends T> source) {
-        return exchange -> source;
-    }
-
-    @Nullable
-    String lane(ContextView context) {
-        return RateLimitContext.laneOf(context);
+    private static <T> Attempt<T> attempt(
+            Limited<T> limited, Demand demand, CoreSubscriber<? super T> actual, @Nullable Retries retries) {
+        return limited.isSingle()
+                ? new Attempt<>(limited, demand, actual, retries)
+                : new FluxAttempt<>(limited, demand, actual, retries);
     }
 }

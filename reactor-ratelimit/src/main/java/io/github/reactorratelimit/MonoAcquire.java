@@ -74,8 +74,9 @@ final class MonoAcquire extends Mono<Permit> {
             if (!STATE.compareAndSet(this, ASKED, DONE)) {
                 return;
             }
-            if (refusal != null) {
-                actual.onError(refusal);
+            RateLimitException refused = refusal();
+            if (refused != null) {
+                actual.onError(refused);
             } else {
                 actual.onNext(this);
                 actual.onComplete();

@@ -1,23 +1,86 @@
 package io.github.reactorratelimit;
 
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Mono;
+import reactor.util.context.ContextView;
 
 /** A Mono each of whose subscriptions takes a permit first. */
-final class MonoLimit<T> extends Mono<T> {
+final class MonoLimit<T> extends Mono<T> implements Limited<T> {
 
-    private final Limited<T> limited;
+    private final RateLimitOperator operator;
+    private final @Nullable Demand demand;
+    private final @Nullable Function<? super ContextView, Demand> demandBy;
+    private final @Nullable Publisher<? extends T> source;
+    private final @Nullable Function<? super Exchange, ? extends Publisher<? extends T>> opening;
 
-    MonoLimit(Limited<T> limited) {
-        this.limited = limited;
+    private MonoLimit(
+            RateLimitOperator operator,
+            @Nullable Demand demand,
+            @Nullable Function<? super ContextView, Demand> demandBy,
+            @Nullable Publisher<? extends T> source,
+            @Nullable Function<? super Exchange, ? extends Publisher<? extends T>> opening) {
+        this.operator = operator;
+        this.demand = demand;
+        this.demandBy = demandBy;
+        this.source = source;
+        this.opening = opening;
     }
 
-    static <T> Mono<T> assemble(Limited<T> limited) {
-        return onAssembly(new MonoLimit<>(limited));
+    /** A publisher that tells nothing of sending; its first signal is taken for the response head. */
+    static <T> Mono<T> plain(
+            RateLimitOperator operator,
+            @Nullable Demand demand,
+            @Nullable Function<? super ContextView, Demand> demandBy,
+            Publisher<? extends T> source) {
+        return onAssembly(new MonoLimit<>(operator, demand, demandBy, source, null));
+    }
+
+    /** An adapter's call, which tells when it is sent and what its response head said. */
+    static <T> Mono<T> exchange(
+            RateLimitOperator operator,
+            Demand demand,
+            Function<? super Exchange, ? extends Publisher<? extends T>> opening) {
+        return onAssembly(new MonoLimit<>(operator, demand, null, null, opening));
     }
 
     @Override
     public void subscribe(CoreSubscriber<? super T> actual) {
-        limited.subscribe(actual);
+        Limited.subscribe(this, actual);
+    }
+
+    @Override
+    public RateLimitOperator operator() {
+        return operator;
+    }
+
+    @Override
+    public Demand demand(ContextView context) {
+        if (demand != null) {
+            return demand;
+        }
+        assert demandBy != null;
+        return demandBy.apply(context);
+    }
+
+    @Override
+    public Publisher<? extends T> open(Exchange exchange) {
+        if (source != null) {
+            return source;
+        }
+        assert opening != null;
+        return opening.apply(exchange);
+    }
+
+    @Override
+    public Ticket.Tells tells() {
+        return source != null ? Ticket.Tells.HEAD : Ticket.Tells.SENDING;
+    }
+
+    @Override
+    public boolean isSingle() {
+        return true;
     }
 }

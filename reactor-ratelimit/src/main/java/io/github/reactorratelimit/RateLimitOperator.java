@@ -146,7 +146,10 @@ public final class RateLimitOperator {
      * @return a function for {@code transform}; it gives back a Mono for a Mono and a Flux for anything else
      */
     public <T> UnaryOperator<Publisher<T>> limit(Demand demand) {
-        return limitBy(Limited.always(Objects.requireNonNull(demand, "demand")));
+        Objects.requireNonNull(demand, "demand");
+        return source -> source instanceof Mono
+                ? MonoLimit.plain(this, demand, null, source)
+                : FluxLimit.plain(this, demand, null, source);
     }
 
     /**
@@ -157,11 +160,10 @@ public final class RateLimitOperator {
      * @return a function for {@code transform}; it gives back a Mono for a Mono and a Flux for anything else
      */
     public <T> UnaryOperator<Publisher<T>> limitBy(Function<? super ContextView, Demand> demand) {
-        return source -> {
-            boolean single = source instanceof Mono;
-            Limited<T> limited = new Limited<>(this, demand, Limited.plain(source), Ticket.Tells.HEAD, single);
-            return single ? MonoLimit.assemble(limited) : FluxLimit.assemble(limited);
-        };
+        Objects.requireNonNull(demand, "demand");
+        return source -> source instanceof Mono
+                ? MonoLimit.plain(this, null, demand, source)
+                : FluxLimit.plain(this, null, demand, source);
     }
 
     /**
@@ -186,7 +188,7 @@ public final class RateLimitOperator {
      * @return the call
      */
     public <T> Mono<T> exchange(Demand demand, Function<? super Exchange, ? extends Mono<? extends T>> attempt) {
-        return MonoLimit.assemble(new Limited<>(this, Limited.always(demand), attempt, Ticket.Tells.SENDING, true));
+        return MonoLimit.exchange(this, demand, attempt);
     }
 
     /**
@@ -199,7 +201,7 @@ public final class RateLimitOperator {
      */
     public <T> Flux<T> exchangeMany(
             Demand demand, Function<? super Exchange, ? extends Publisher<? extends T>> attempt) {
-        return FluxLimit.assemble(new Limited<>(this, Limited.always(demand), attempt, Ticket.Tells.SENDING, false));
+        return FluxLimit.exchange(this, demand, attempt);
     }
 
     Admission admission() {
@@ -271,7 +273,8 @@ public final class RateLimitOperator {
 
     @SuppressWarnings("unchecked") // The reader was installed for this class.
     <T> @Nullable ResponseReader<? super T> readerOf(T element) {
-        for (TypedReader<?> reader : responses) {
+        for (int i = 0; i < responses.size(); i++) {
+            TypedReader<?> reader = responses.get(i);
             if (reader.type.isInstance(element)) {
                 return (ResponseReader<? super T>) reader.reader;
             }

@@ -29,6 +29,7 @@ final class Retries {
     private int lastStatus;
     private boolean maybeSent;
     private @Nullable Throwable last;
+    private @Nullable Throwable sentence;
     private final List<Throwable> earlier = new ArrayList<>(2);
 
     Retries(Settings settings, RetryPolicy policy, RetryBudget budget, Demand demand, long startedAt) {
@@ -67,6 +68,15 @@ final class Retries {
     @Nullable
     Throwable last() {
         return last;
+    }
+
+    /** What the attempt has to end with, once its response is discarded. */
+    void sentence(Throwable end) {
+        sentence = end;
+    }
+
+    boolean isSentence(Throwable error) {
+        return error.equals(sentence);
     }
 
     void attempted(long waited) {

@@ -36,10 +36,7 @@ abstract class Ticket extends Booking {
         SENDING
     }
 
-    private static final List<Settled> UNSETTLED = List.of();
-
     final Demand demand;
-    final Tells tells;
     Stage stage = Stage.NEW;
     /** A retry stands at the front of its line. */
     boolean front;
@@ -66,14 +63,24 @@ abstract class Ticket extends Booking {
     @Nullable
     Ticket next;
 
-    @Nullable
-    RateLimitException refusal;
+    /** Why it was refused, or the list of its corrected costs once it was granted: never both, and mostly neither. */
+    private @Nullable Object decided;
 
-    private List<Settled> settled = UNSETTLED;
-
-    Ticket(Demand demand, Tells tells) {
+    Ticket(Demand demand) {
         this.demand = demand;
-        this.tells = tells;
+    }
+
+    /** What is told about the attempt besides its end. */
+    abstract Tells tells();
+
+    void refuse(RateLimitException why) {
+        stage = Stage.DONE;
+        decided = why;
+    }
+
+    @Nullable
+    RateLimitException refusal() {
+        return decided instanceof RateLimitException why ? why : null;
     }
 
     /** Carries out what the pass decided: grant, refusal or timeout; outside the monitor, once per decision. */
@@ -81,9 +88,11 @@ abstract class Ticket extends Booking {
 
     /** The cost as it was corrected, or as it was asked for. */
     long costFor(Meter meter) {
-        for (int i = 0; i < settled.size(); i++) {
-            if (settled.get(i).unit.equals(meter.limit.unit())) {
-                return settled.get(i).actual;
+        if (decided instanceof Corrections corrections) {
+            for (Correction one : corrections.all) {
+                if (one.unit.equals(meter.limit.unit())) {
+                    return one.actual;
+                }
             }
         }
         return demand.costFor(meter);
@@ -91,17 +100,18 @@ abstract class Ticket extends Booking {
 
     /** Notes a corrected cost. False if this unit was corrected before. */
     boolean noteSettled(String unit, long actual) {
-        for (Settled one : settled) {
-            if (one.unit.equals(unit)) {
-                return false;
-            }
+        if (!(decided instanceof Corrections)) {
+            decided = new Corrections(new ArrayList<>(1));
         }
-        if (settled.isEmpty()) {
-            settled = new ArrayList<>(1);
+        List<Correction> all = ((Corrections) decided).all;
+        if (all.stream().anyMatch(one -> one.unit.equals(unit))) {
+            return false;
         }
-        settled.add(new Settled(unit, actual));
+        all.add(new Correction(unit, actual));
         return true;
     }
 
-    private record Settled(String unit, long actual) {}
+    private record Corrections(List<Correction> all) {}
+
+    private record Correction(String unit, long actual) {}
 }

@@ -10,7 +10,6 @@ import org.jspecify.annotations.Nullable;
  */
 abstract class Try extends Ticket {
 
-    final RateLimitOperator operator;
     /** What lies behind the call; null before its first failure. */
     @Nullable
     Retries retries;
@@ -23,12 +22,14 @@ abstract class Try extends Ticket {
     /** An inner operator tries again by itself. */
     private volatile boolean retriedInside;
 
-    Try(RateLimitOperator operator, Demand demand, Tells tells, @Nullable Retries retries) {
-        super(demand, tells);
-        this.operator = operator;
+    Try(Demand demand, @Nullable Retries retries) {
+        super(demand);
         this.retries = retries;
         this.front = retries != null;
     }
+
+    /** How it is limited and tried again. */
+    abstract RateLimitOperator operator();
 
     /** An inner operator was subscribed: this one only limits. */
     void claim(boolean retriesToo) {
@@ -50,13 +51,13 @@ abstract class Try extends Ticket {
 
     /** What a try that failed ends with. */
     Throwable judge(Throwable error) {
-        Failure failure = operator.read(error);
+        Failure failure = operator().read(error);
         if (failure == null || retriedInside || emitted) {
             return error;
         }
         if (failure.kind() == Failure.Kind.RESPONSE) {
             headed = true;
-            Throwable outcome = judge(operator.read(failure.status(), failure.headers()), error);
+            Throwable outcome = judge(operator().read(failure.status(), failure.headers()), error);
             return outcome == null ? error : outcome;
         }
         Outcome outcome = Outcome.of(failure);
@@ -75,7 +76,7 @@ abstract class Try extends Ticket {
             hear(signal, 0);
             return error;
         }
-        boolean goesOn = mayRetry(outcome) && !operator.handsOn(signal);
+        boolean goesOn = mayRetry(outcome) && !operator().handsOn(signal);
         Retries behind = behind();
         behind.failed(
                 error == null ? new RefusedResponseException(name(), keys(), signal) : error, signal.status(), true);
@@ -83,7 +84,7 @@ abstract class Try extends Ticket {
         long pause = 0;
         if (outcome == Outcome.UNAVAILABLE && !heardInside) {
             // The endpoint stops for everybody, so the call itself has nothing to wait for besides.
-            pause = goesOn && givesUp == null ? behind.takeRest() : operator.pauseNanos();
+            pause = goesOn && givesUp == null ? behind.takeRest() : operator().pauseNanos();
         }
         hear(signal, pause);
         if (!goesOn) {
@@ -92,7 +93,7 @@ abstract class Try extends Ticket {
         if (givesUp == null) {
             return Again.INSTANCE;
         }
-        return operator.policy().returnsLastResponse() ? error : behind.exhausted(keys(), givesUp);
+        return operator().policy().returnsLastResponse() ? error : behind.exhausted(keys(), givesUp);
     }
 
     private @Nullable String givesUp(Retries behind, Outcome outcome, RateLimitSignal signal) {
@@ -110,15 +111,16 @@ abstract class Try extends Ticket {
     private boolean mayRetry(Outcome outcome) {
         return !retriedInside
                 && !emitted
-                && !operator.policy().isNone()
-                && operator.isReplayable()
-                && (outcome.anyMethod() || operator.isIdempotent(demand));
+                && !operator().policy().isNone()
+                && operator().isReplayable()
+                && (outcome.anyMethod() || operator().isIdempotent(demand));
     }
 
     final Retries behind() {
         Retries known = retries;
         if (known == null) {
-            known = new Retries(admission().settings(), operator.policy(), operator.budget(), demand, joinedAt);
+            known = new Retries(
+                    admission().settings(), operator().policy(), operator().budget(), demand, joinedAt);
             known.attempted(sentAt - joinedAt);
             retries = known;
         }
@@ -126,7 +128,7 @@ abstract class Try extends Ticket {
     }
 
     final Admission admission() {
-        return operator.admission();
+        return operator().admission();
     }
 
     final String name() {

@@ -114,7 +114,7 @@ final class WaitingRoom {
 
     private void grant(long now, Ticket ticket, Node leaf, int lane) {
         ticket.stage = Stage.HELD;
-        ticket.phase = switch (ticket.tells) {
+        ticket.phase = switch (ticket.tells()) {
             case NOTHING -> Phase.HEADED;
             case HEAD -> Phase.SENT;
             case SENDING -> Phase.UNSENT;
@@ -122,7 +122,7 @@ final class WaitingRoom {
         ticket.at = now;
         ticket.sentAt = now;
         ticket.generation = cooldowns.generation();
-        if (!ticket.counted && (leaf.holds || ticket.tells != Ticket.Tells.NOTHING)) {
+        if (!ticket.counted && (leaf.holds || ticket.tells() != Ticket.Tells.NOTHING)) {
             count(ticket, leaf);
         }
         take(now, leaf, ticket.demand, lane, ticket.phase);
@@ -369,8 +369,7 @@ final class WaitingRoom {
 
     /** Refuses a ticket that is told by whoever asked. */
     void refuse(Ticket ticket, RateLimitException refusal) {
-        ticket.stage = Stage.DONE;
-        ticket.refusal = refusal;
+        ticket.refuse(refusal);
     }
 
     private void turnAway(Ticket ticket, RateLimitException refusal) {
