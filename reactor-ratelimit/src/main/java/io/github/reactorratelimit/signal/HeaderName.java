@@ -10,8 +10,7 @@ package io.github.reactorratelimit.signal;
 final class HeaderName {
 
     private static final int LONGEST = 128;
-    private static final long SEED = 0xcbf29ce484222325L;
-    private static final long PRIME = 0x100000001b3L;
+    private static final long SPREAD = 0x9E3779B97F4A7C15L;
 
     /** Which family: what stands before the role, and how it is spelled. */
     long prefix;
@@ -98,10 +97,14 @@ final class HeaderName {
         if (behind < length && name.charAt(behind) != '-') {
             return Role.NONE;
         }
-        prefix = SEED;
-        for (int i = 0; i < behind; i++) {
-            prefix = mix(prefix, lower(name.charAt(i)));
+        // all prefixes end alike: what differs is what comes before, and whether there is a hyphen
+        boolean hyphen = name.charAt(behind - 6) == '-';
+        int before = behind - (hyphen ? 10 : 9);
+        long hash = hyphen ? 2 : 1;
+        for (int i = 0; i < before; i++) {
+            hash = HeaderWord.append(hash, lower(name.charAt(i)));
         }
+        prefix = hash * SPREAD;
         dimension = 0;
         dimensionFrom = behind;
         dimensionTo = behind;
@@ -119,7 +122,6 @@ final class HeaderName {
         int at = behind + 1;
         while (at <= length) {
             long code = 0;
-            long hash = SEED;
             int from = at;
             for (; at < length; at++) {
                 char c = lower(name.charAt(at));
@@ -127,7 +129,6 @@ final class HeaderName {
                     break;
                 }
                 code = HeaderWord.append(code, c);
-                hash = mix(hash, c);
             }
             int word = HeaderWord.of(code, at - from);
             if (word == HeaderWord.MILLIS) {
@@ -137,17 +138,13 @@ final class HeaderName {
             } else if (HeaderWord.isRole(word) && HeaderWord.outranks(word, role)) {
                 role = word;
             } else if (word != HeaderWord.FILLER) {
-                dimension = mix(dimension, (char) 1) ^ hash;
+                dimension = (dimension + code) * SPREAD + at - from;
                 dimensionFrom = dimensionFrom == behind ? from : dimensionFrom;
                 dimensionTo = at;
             }
             at++;
         }
         return HeaderWord.role(role, millis, after);
-    }
-
-    private static long mix(long hash, char c) {
-        return (hash ^ c) * PRIME;
     }
 
     private static char lower(char c) {

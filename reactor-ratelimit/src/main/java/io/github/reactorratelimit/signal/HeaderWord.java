@@ -91,13 +91,16 @@ final class HeaderWord {
 
     private HeaderWord() {}
 
-    /** Appends a lower-case character to a packed word; what is no letter makes the word unknown. */
+    /**
+     * Appends a lower-case character to a packed word. What is longer than twelve letters or has other characters is still
+     * told apart, as by a hash, but is no word.
+     */
     static long append(long code, char c) {
-        return code < 0 || c < 'a' || c > 'z' ? -1 : (code << 5) | (c - 'a' + 1);
+        return Long.rotateLeft(code, 5) ^ (c >= 'a' && c <= 'z' ? c - 'a' + 1 : (c << 8) | 0x4000_0000_0000_0000L);
     }
 
     static int of(long code, int length) {
-        if (code <= 0 || length > 12) {
+        if (code >>> 60 != 0 || code == 0 || length > 12) {
             return UNKNOWN;
         }
         int slot = slot(code);

@@ -148,6 +148,9 @@ final class Meter {
 
     // "tokens", "project-tokens", "tokens_usage_based" count tokens; a provider with two kinds says which
     private String unit(String words) {
+        if (words.isEmpty()) {
+            return unit;
+        }
         if (words.contains("token")) {
             return words.endsWith("input-tokens")
                     ? "input-tokens"

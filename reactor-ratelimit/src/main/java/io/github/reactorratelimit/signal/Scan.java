@@ -16,6 +16,8 @@ final class Scan {
 
     static final int BILLION = 1_000_000_000;
 
+    private static final long TENTH = Long.MAX_VALUE / 10;
+
     /** What {@link #peek()} gives at the end. */
     static final char END = 0;
 
@@ -116,17 +118,19 @@ final class Scan {
     /** Reads {@code 1*DIGIT} into {@link #whole}, saturated. */
     boolean digits() {
         int start = position;
+        int at = start;
         long value = 0;
-        while (position < end) {
-            int digit = text.charAt(position) - '0';
+        for (; at < end; at++) {
+            int digit = text.charAt(at) - '0';
             if (digit < 0 || digit > 9) {
                 break;
             }
-            value = value > (Long.MAX_VALUE - digit) / 10 ? Long.MAX_VALUE : value * 10 + digit;
-            position++;
+            boolean fits = value < TENTH || (value == TENTH && digit <= 7);
+            value = fits ? value * 10 + digit : Long.MAX_VALUE;
         }
+        position = at;
         whole = value;
-        return position > start;
+        return at > start;
     }
 
     /** Reads the digits after the point; what is below a billionth rounds up. */

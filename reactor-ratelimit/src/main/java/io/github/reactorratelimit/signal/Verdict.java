@@ -52,13 +52,17 @@ final class Verdict {
         if (!throttled && !hint.known && meters.size() == 0 && reading.scope == null) {
             return RateLimitSignal.none(status);
         }
+        return signal(status, quotas(reading), reading.scope);
+    }
+
+    private RateLimitSignal signal(int status, List<Quota> quotas, @Nullable String scope) {
         return RateLimitSignal.of(status)
                 .throttled(throttled)
                 .hint(hint.duration())
                 .delay(delay.duration())
                 .coarse(delay.known && delay.coarse)
-                .quotas(quotas(reading))
-                .scope(reading.scope)
+                .quotas(quotas)
+                .scope(scope)
                 .reason(reason)
                 .build();
     }
