@@ -39,6 +39,9 @@ final class Cooldowns {
     /** Hears what the response to a permit said about its narrowest scope; what was closed, or null. */
     @Nullable
     Throttle hear(long now, Node leaf, int permitGeneration, RateLimitSignal signal, double random) {
+        if (signal.terminal() != null) {
+            return null; // No wait would help, so none is imposed on others.
+        }
         if (signal.throttled()) {
             return refused(now, leaf, permitGeneration, signal, random);
         }

@@ -8,6 +8,8 @@ enum Outcome {
     PASSES(false),
     /** Refused for a limit: the server did not act. */
     THROTTLED(true),
+    /** Refused for a limit that waiting does not help with. */
+    TERMINAL(false),
     /** A 503 that says no more. */
     UNAVAILABLE(false),
     /** Another failure of the server, or a status that asks for another try. */
@@ -30,8 +32,11 @@ enum Outcome {
 
     static Outcome of(RateLimitSignal signal) {
         int status = signal.status();
+        if (signal.terminal() != null) {
+            return TERMINAL;
+        }
         if (signal.throttled()) {
-            return signal.terminal() == null ? THROTTLED : PASSES;
+            return THROTTLED;
         }
         return switch (status) {
             case 503 -> UNAVAILABLE;

@@ -12,7 +12,8 @@ public abstract sealed class RateLimitException extends RuntimeException
                 LimiterDisposedException,
                 AttemptTimeoutException,
                 RefusedResponseException,
-                RetriesExhaustedException {
+                RetriesExhaustedException,
+                TerminalThrottleException {
 
     private static final long serialVersionUID = 1L;
 

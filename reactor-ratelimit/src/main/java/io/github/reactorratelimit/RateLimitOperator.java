@@ -1,6 +1,7 @@
 package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.signal.Dialect;
+import io.github.reactorratelimit.signal.Dialects;
 import io.github.reactorratelimit.signal.Headers;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.util.ArrayList;
@@ -12,6 +13,8 @@ import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.util.context.ContextView;
@@ -30,6 +33,7 @@ import reactor.util.context.ContextView;
  */
 public final class RateLimitOperator {
 
+    private static final Logger LOG = LoggerFactory.getLogger(RateLimiter.class);
     private static final Set<String> IDEMPOTENT = Set.of("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE");
 
     private final Admission admission;
@@ -246,11 +250,29 @@ public final class RateLimitOperator {
     }
 
     RateLimitSignal read(int status, Headers headers) {
-        return dialect.read(status, headers, wallNowMillis());
+        try {
+            return dialect.read(status, headers, wallNowMillis());
+        } catch (RuntimeException e) {
+            return readPlainly(status, headers, e);
+        }
     }
 
     RateLimitSignal read(int status, Headers headers, byte[] body) {
-        return dialect.readBody(status, headers, body, wallNowMillis());
+        try {
+            return dialect.readBody(status, headers, body, wallNowMillis());
+        } catch (RuntimeException e) {
+            return readPlainly(status, headers, e);
+        }
+    }
+
+    /** A dialect of the user's own that throws must not fail the call. */
+    private RateLimitSignal readPlainly(int status, Headers headers, RuntimeException e) {
+        LOG.warn(
+                "limiter={}: the dialect threw on a response with status {}, so the standard dialect reads it",
+                admission.settings().name(),
+                status,
+                e);
+        return Dialects.standard().read(status, headers, wallNowMillis());
     }
 
     /** The one place that reads the wall clock, for servers that send no Date. */

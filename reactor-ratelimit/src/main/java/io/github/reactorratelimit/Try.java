@@ -76,6 +76,9 @@ abstract class Try extends Ticket {
             hear(signal, 0);
             return error;
         }
+        if (outcome == Outcome.TERMINAL) {
+            return terminal(signal, error);
+        }
         boolean goesOn = mayRetry(outcome) && !operator().handsOn(signal);
         Retries behind = behind();
         behind.failed(
@@ -94,6 +97,22 @@ abstract class Try extends Ticket {
             return Again.INSTANCE;
         }
         return operator().policy().returnsLastResponse() ? error : behind.exhausted(keys(), givesUp);
+    }
+
+    /** Fails at once and for its own reason, unless the caller wants to see responses, or an inner operator has seen it. */
+    private @Nullable Throwable terminal(RateLimitSignal signal, @Nullable Throwable error) {
+        String reason = signal.terminal();
+        hear(signal, 0);
+        if (reason == null || retriedInside || emitted || operator().policy().returnsLastResponse()) {
+            return error;
+        }
+        TerminalThrottleException failure = new TerminalThrottleException(name(), keys(), reason, signal, error);
+        Throwable before = retries == null ? null : retries.last();
+        if (before != null) {
+            failure.addSuppressed(before);
+        }
+        behind().failed(failure, signal.status(), true);
+        return failure;
     }
 
     private @Nullable String givesUp(Retries behind, Outcome outcome, RateLimitSignal signal) {
