@@ -360,6 +360,12 @@ final class Admission {
         return taken[0];
     }
 
+    long evaluations() {
+        synchronized (monitor) {
+            return turns.evaluations();
+        }
+    }
+
     /** Limiter time. */
     long now() {
         Scheduler scheduler = clock.scheduler();

@@ -76,6 +76,11 @@ final class MemoryRateLimiter implements RateLimiter {
         return admission.isDisposed();
     }
 
+    /** How often a node was asked whether a candidate fits; a figure for tests. */
+    long evaluations() {
+        return admission.evaluations();
+    }
+
     @Override
     public String toString() {
         return "RateLimiter '" + admission.settings().name() + "'";
