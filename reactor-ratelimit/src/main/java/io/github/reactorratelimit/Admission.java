@@ -471,6 +471,9 @@ final class Admission {
         for (Node node = slot.node; node != null; node = node.parent) {
             node.moved(now, ticket, slot.lane, to);
         }
+        if (to == Phase.ENDED && ticket.phase == Phase.UNSENT) {
+            ticket.sentAt = now; // It counts as if it had been sent at its end.
+        }
         ticket.phase = to;
         ticket.at = now;
         if (turns.waiting() > 0) {

@@ -135,10 +135,12 @@ class WindowMeter extends Meter {
     /** Changes the entry of a permit, wherever time has carried it; nothing if it is over: no correction reaches a later span. */
     private long adjust(long now, Phase phase, long key, long delta) {
         Ledger ledger = ledger(phase);
+        long time = key;
         if (ledger == loose && now - key >= TRANSIT_NANOS) {
-            return closed.adjust(key + TRANSIT_NANOS, delta);
+            ledger = closed;
+            time = key + TRANSIT_NANOS;
         }
-        return ledger.adjust(key, delta);
+        return ledger == closed && now - time >= span ? 0 : ledger.adjust(time, delta);
     }
 
     private Ledger ledger(Phase phase) {
