@@ -109,9 +109,13 @@ final class Spacing {
                 .add(BigInteger.valueOf(old.rest));
         BigInteger[] steps = lacking.multiply(BigInteger.valueOf(nanos))
                 .divideAndRemainder(BigInteger.valueOf(old.nanos).multiply(BigInteger.valueOf(permits)));
-        BigInteger up = steps[1].signum() == 0 ? steps[0] : steps[0].add(BigInteger.ONE);
-        arrival = up.bitLength() > 63 ? Long.MAX_VALUE : Exact.add(now, up.longValueExact());
-        rest = 0;
+        BigInteger[] part = steps[1].divideAndRemainder(BigInteger.valueOf(old.nanos));
+        arrival = steps[0].bitLength() > 63 ? Long.MAX_VALUE : Exact.add(now, steps[0].longValueExact());
+        rest = part[0].longValueExact();
+        if (part[1].signum() > 0 && ++rest == permits) {
+            rest = 0;
+            arrival = Exact.add(arrival, 1);
+        }
         lost = old.lost;
         move(burst - old.burst);
         catchUp(now);
