@@ -237,7 +237,7 @@ final class Admission {
         Throttle throttle = null;
         synchronized (monitor) {
             long now = begin(scheduler, raw);
-            if (ticket.stage != Stage.DONE || !release) {
+            if (ticket.stage == Stage.HELD || !release) {
                 throttle = room.hear(now, ticket, signal, pauseNanos, random);
             }
             if (release) {

@@ -5,7 +5,7 @@ import io.github.reactorratelimit.signal.RateLimitSignal;
 /** A permit in the caller's own hands: its grant counts as the response head. */
 class BarePermit extends Ticket implements Permit {
 
-    private final Admission admission;
+    final Admission admission;
 
     BarePermit(Admission admission, Demand demand) {
         super(demand);

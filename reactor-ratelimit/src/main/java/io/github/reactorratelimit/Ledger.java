@@ -60,13 +60,30 @@ final class Ledger {
     }
 
     /**
-     * Changes the amount entered at {@code time}; never below zero.
+     * Changes the amount entered at {@code time}, never below zero. What was not entered before is, if there is more of it
+     * now.
      *
      * @return what it changed by
      */
     long adjust(long time, long delta) {
+        int index = firstFrom(time);
+        if (index == size || time(index) - time > grain) {
+            if (delta <= 0) {
+                return 0;
+            }
+            insert(index, time);
+        }
+        int slot = (head + index) & (times.length - 1);
+        long before = amounts[slot];
+        long after = Math.max(0, Exact.add(before, delta));
+        amounts[slot] = after;
+        trim();
+        return after - before;
+    }
+
+    private int firstFrom(long time) {
         int low = 0;
-        int high = size - 1;
+        int high = size;
         while (low < high) {
             int middle = (low + high) >>> 1;
             if (time(middle) < time) {
@@ -75,21 +92,40 @@ final class Ledger {
                 high = middle;
             }
         }
-        if (size == 0 || time(low) < time) {
-            return 0;
-        }
-        int slot = (head + low) & (times.length - 1);
-        long before = amounts[slot];
-        long after = Math.max(0, Exact.add(before, delta));
-        amounts[slot] = after;
-        trim();
-        return after - before;
+        return low;
     }
 
-    /** Empty slots at the front would make the oldest time look later than it is. */
+    private void insert(int index, long time) {
+        if (size == times.length) {
+            grow();
+        }
+        for (int i = size; i > index; i--) {
+            copy(i - 1, i);
+        }
+        int slot = (head + index) & (times.length - 1);
+        times[slot] = time;
+        amounts[slot] = 0;
+        if (index == size) {
+            lastBegan = time;
+        }
+        size++;
+    }
+
+    private void copy(int from, int to) {
+        int mask = times.length - 1;
+        times[(head + to) & mask] = times[(head + from) & mask];
+        amounts[(head + to) & mask] = amounts[(head + from) & mask];
+    }
+
+    /** Empty slots at either end would make the oldest time look later than it is, and the newest. */
     private void trim() {
-        while (size > 0 && amounts[head] == 0) {
+        while (size > 0 && amount(0) == 0) {
             removeFirst();
+        }
+        while (size > 0 && amount(size - 1) == 0) {
+            size--;
+            // When the slot before began is not known any more: nothing but its own time joins it.
+            lastBegan = size > 0 ? time(size - 1) - grain : 0;
         }
     }
 

@@ -34,7 +34,6 @@ final class MonoAcquire extends Mono<Permit> {
         private static final int ASKED = 1;
         private static final int DONE = 2;
 
-        private final Admission admission;
         private final CoreSubscriber<? super Permit> actual;
 
         @SuppressWarnings("UnusedVariable") // Read through STATE.
@@ -42,7 +41,6 @@ final class MonoAcquire extends Mono<Permit> {
 
         Acquiring(Admission admission, Demand demand, CoreSubscriber<? super Permit> actual) {
             super(admission, demand);
-            this.admission = admission;
             this.actual = actual;
         }
 

@@ -67,6 +67,9 @@ final class Node {
     }
 
     private static Meter[][] shares(List<Limit> limits, Lanes lanes, long now) {
+        if (lanes.count() == 1 && lanes.share(0).isWhole()) {
+            return NO_SHARES;
+        }
         Meter[][] all = new Meter[lanes.count()][];
         for (int lane = 0; lane < all.length; lane++) {
             Share share = lanes.share(lane);
@@ -79,6 +82,7 @@ final class Node {
     }
 
     private static final Meter[] NO_METERS = {};
+    private static final Meter[][] NO_SHARES = {NO_METERS};
 
     /** When this demand fits here: past the cooldown, into every meter, and into its lane's share. */
     long readyAt(long now, Demand demand, int lane) {

@@ -13,6 +13,8 @@ final class Spacing {
     private final long burst;
     private long arrival;
     private long rest;
+    /** Permits taken whose time lies beyond the end of time: they do not come back. */
+    private long lost;
 
     /** Spaces permits at {@code permits / nanos}, at most {@code burst} at once. */
     Spacing(long[] rate, long burst, long start) {
@@ -24,7 +26,10 @@ final class Spacing {
 
     /** When {@code cost} fits; one heavier than the burst when the burst is whole. */
     long readyAt(long now, long cost) {
-        long credit = burst - Math.min(cost, burst);
+        long credit = burst - Math.min(cost, burst) - lost;
+        if (credit < 0) {
+            return Exact.NEVER;
+        }
         long early = Exact.floorDiv(credit, nanos, 0, permits);
         long earlyRest = Exact.remainder(credit, nanos, 0, permits);
         long at = Exact.subtract(arrival, early);
@@ -52,31 +57,42 @@ final class Spacing {
     /** Later for a positive cost, earlier for a negative one; what is earlier than now is forgotten with the next look. */
     void move(long cost) {
         if (cost >= 0) {
-            long steps = Exact.floorDiv(cost, nanos, rest, permits);
-            rest = Exact.remainder(cost, nanos, rest, permits);
-            arrival = Exact.add(arrival, steps);
+            later(cost);
         } else {
-            long steps = Exact.floorDiv(-cost, nanos, 0, permits);
-            long part = Exact.remainder(-cost, nanos, 0, permits);
-            arrival = Exact.subtract(arrival, steps);
-            rest -= part;
-            if (rest < 0) {
-                rest += permits;
-                arrival = Exact.subtract(arrival, 1);
-            }
+            long found = Math.min(lost, -cost);
+            lost -= found;
+            earlier(-cost - found);
+        }
+    }
+
+    private void later(long cost) {
+        long fitting = cost;
+        long steps = Exact.floorDiv(cost, nanos, rest, permits);
+        if (steps >= Exact.subtract(Exact.NEVER, arrival)) {
+            fitting = Math.min(cost, Exact.floorDiv(Exact.NEVER - 1 - arrival, permits, 0, nanos));
+            steps = Exact.floorDiv(fitting, nanos, rest, permits);
+            lost = Exact.add(lost, cost - fitting);
+        }
+        rest = Exact.remainder(fitting, nanos, rest, permits);
+        arrival = Exact.add(arrival, steps);
+    }
+
+    private void earlier(long cost) {
+        arrival = Exact.subtract(arrival, Exact.floorDiv(cost, nanos, 0, permits));
+        rest -= Exact.remainder(cost, nanos, 0, permits);
+        if (rest < 0) {
+            rest += permits;
+            arrival = Exact.subtract(arrival, 1);
         }
     }
 
     long available(long now) {
-        if (arrival < now) {
-            return burst;
-        }
-        long owed = Exact.ceilDiv(Exact.subtract(arrival, now), permits, rest, nanos);
-        return Exact.subtract(burst, owed);
+        long owed = arrival < now ? 0 : Exact.ceilDiv(Exact.subtract(arrival, now), permits, rest, nanos);
+        return Exact.subtract(Exact.subtract(burst, lost), owed);
     }
 
     long fullAt(long now) {
-        return Math.max(now, rest > 0 ? Exact.add(arrival, 1) : arrival);
+        return lost > 0 ? Exact.NEVER : Math.max(now, rest > 0 ? Exact.add(arrival, 1) : arrival);
     }
 
     /** What is there at {@code from} is there at {@code until}, and no more. */
@@ -93,9 +109,14 @@ final class Spacing {
                 .add(BigInteger.valueOf(old.rest));
         BigInteger[] steps = lacking.multiply(BigInteger.valueOf(nanos))
                 .divideAndRemainder(BigInteger.valueOf(old.nanos).multiply(BigInteger.valueOf(permits)));
-        BigInteger up = steps[1].signum() == 0 ? steps[0] : steps[0].add(BigInteger.ONE);
-        arrival = up.bitLength() > 63 ? Long.MAX_VALUE : Exact.add(now, up.longValueExact());
-        rest = 0;
+        BigInteger[] part = steps[1].divideAndRemainder(BigInteger.valueOf(old.nanos));
+        arrival = steps[0].bitLength() > 63 ? Long.MAX_VALUE : Exact.add(now, steps[0].longValueExact());
+        rest = part[0].longValueExact();
+        if (part[1].signum() > 0 && ++rest == permits) {
+            rest = 0;
+            arrival = Exact.add(arrival, 1);
+        }
+        lost = old.lost;
         move(burst - old.burst);
         catchUp(now);
     }

@@ -8,11 +8,11 @@ import org.jspecify.annotations.Nullable;
  * One demand on its way: first its place in line, then its permit. All fields belong to the admission's monitor.
  *
  * <pre>
- *          ┌──────────────────── refused, cancelled ───────────────────┐
- *          │             │              │                              ▼
- *   NEW ───┴─► RESTING ──┴─► WAITING ───┴─► HELD ──── released ─────► DONE
- *        backs off until   stands in line   may send; its books
- *        a given time                       are open
+ *          ┌─────────────────── refused, cancelled, given back ───────► DONE
+ *          │             │              │             │
+ *   NEW ───┴─► RESTING ──┴─► WAITING ───┴─► HELD ─────┴─ released ───► RELEASED
+ *        backs off until   stands in line   may send                 its costs may still
+ *        a given time                                                be corrected
  * </pre>
  */
 abstract class Ticket extends Booking {
@@ -23,6 +23,7 @@ abstract class Ticket extends Booking {
         RESTING,
         WAITING,
         HELD,
+        RELEASED,
         DONE
     }
 
@@ -42,8 +43,6 @@ abstract class Ticket extends Booking {
     boolean front;
     /** It counts among those that keep its key from being forgotten. */
     boolean counted;
-    /** Released, and its books stand; they may still be corrected. */
-    boolean charged;
     /** Its time is over while it runs. */
     boolean timedOut;
     /** The limiter's generation when it was granted: which closings it cannot have known. */

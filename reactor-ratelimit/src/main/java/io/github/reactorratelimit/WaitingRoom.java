@@ -209,6 +209,9 @@ final class WaitingRoom {
         for (Node node = slot.node; node != null; node = node.parent) {
             node.moved(now, ticket, slot.lane, to);
         }
+        if (to == Phase.ENDED && ticket.phase == Phase.UNSENT) {
+            ticket.sentAt = now; // It counts as if it had been sent at its end.
+        }
         ticket.phase = to;
         ticket.at = now;
         touch(now, slot.node);
@@ -218,7 +221,7 @@ final class WaitingRoom {
     @Nullable
     Throttle hear(long now, Ticket ticket, RateLimitSignal signal, long pauseNanos, double random) {
         Slot slot = ticket.slot;
-        boolean granted = ticket.stage == Stage.HELD || (ticket.stage == Stage.DONE && ticket.charged);
+        boolean granted = ticket.stage == Stage.HELD || ticket.stage == Stage.RELEASED;
         if (slot == null || slot.node.forgotten || !granted) {
             return null;
         }
@@ -251,7 +254,7 @@ final class WaitingRoom {
     }
 
     void settle(long now, Ticket ticket, String unit, long actual) {
-        boolean charged = ticket.stage == Stage.HELD || (ticket.stage == Stage.DONE && ticket.charged);
+        boolean charged = ticket.stage == Stage.HELD || ticket.stage == Stage.RELEASED;
         if (charged && ticket.noteSettled(unit, actual)) {
             Slot slot = slot(ticket);
             long delta = actual - ticket.demand.cost(unit);
@@ -279,7 +282,7 @@ final class WaitingRoom {
             }
             case WAITING -> leaveLine(now, ticket);
             case HELD -> release(now, ticket, unused || (cancelled && ticket.phase == Phase.UNSENT));
-            case DONE -> {}
+            case RELEASED, DONE -> {}
         }
     }
 
@@ -295,8 +298,8 @@ final class WaitingRoom {
             }
             node.release(ticket, slot.lane);
         }
-        ticket.charged = !refund;
         leave(ticket);
+        ticket.stage = refund ? Stage.DONE : Stage.RELEASED;
         touch(now, slot.node);
     }
 

@@ -24,8 +24,11 @@ class WindowMeter extends Meter {
     private final long permits;
     private final long span;
     private final boolean strict;
-    private final Ledger open;
-    private final Ledger loose;
+    /** Where nothing stands yet. Most windows of most keys only ever need one of their ledgers. */
+    private static final Ledger NOTHING = new Ledger(0);
+
+    private Ledger open = NOTHING;
+    private Ledger loose = NOTHING;
     private final Ledger closed;
     private long used;
 
@@ -36,8 +39,6 @@ class WindowMeter extends Meter {
         this.span = Exact.add(period, Math.max(MIN_MARGIN_NANOS, period / 1_000));
         this.strict = limit.isStrict();
         long grain = permits > EXACT_UP_TO ? period / 1_000 : 0;
-        this.open = new Ledger(0);
-        this.loose = new Ledger(0);
         this.closed = new Ledger(grain);
     }
 
@@ -92,7 +93,7 @@ class WindowMeter extends Meter {
     @Override
     void take(long now, long cost, Phase phase) {
         advance(now);
-        ledger(phase).append(now, cost);
+        writable(phase).append(now, cost);
         used = Exact.add(used, cost);
     }
 
@@ -104,14 +105,14 @@ class WindowMeter extends Meter {
         }
         advance(now);
         long key = key(from, since, sentAt);
-        boolean closedByTransit = ledger(from) == loose && now - key >= TRANSIT_NANOS;
+        boolean closedByTransit = isLoose(from) && now - key >= TRANSIT_NANOS;
         if (closedByTransit && to != Phase.SENT) {
             return;
         }
         long removed = -adjust(now, from, key, -cost);
         used -= removed;
         if (removed > 0) {
-            ledger(to).append(now, removed);
+            writable(to).append(now, removed);
             used += removed;
         }
     }
@@ -134,20 +135,35 @@ class WindowMeter extends Meter {
 
     /** Changes the entry of a permit, wherever time has carried it; nothing if it is over: no correction reaches a later span. */
     private long adjust(long now, Phase phase, long key, long delta) {
-        Ledger ledger = ledger(phase);
-        if (ledger == loose && now - key >= TRANSIT_NANOS) {
-            return closed.adjust(key + TRANSIT_NANOS, delta);
+        boolean transitOver = isLoose(phase) && now - key >= TRANSIT_NANOS;
+        long time = transitOver ? key + TRANSIT_NANOS : key;
+        if (transitOver || phase == Phase.HEADED) {
+            return now - time >= span ? 0 : closed.adjust(time, delta);
         }
-        return ledger.adjust(key, delta);
+        return (delta > 0 ? writable(phase) : ledger(phase)).adjust(time, delta);
+    }
+
+    private boolean isLoose(Phase phase) {
+        return phase == Phase.ENDED || (phase == Phase.SENT && !strict);
     }
 
     private Ledger ledger(Phase phase) {
-        return switch (phase) {
-            case UNSENT -> open;
-            case SENT -> strict ? open : loose;
-            case ENDED -> loose;
-            case HEADED -> closed;
-        };
+        return phase == Phase.HEADED ? closed : isLoose(phase) ? loose : open;
+    }
+
+    /** The ledger of a phase, to write in. */
+    private Ledger writable(Phase phase) {
+        Ledger ledger = ledger(phase);
+        if (ledger != NOTHING) {
+            return ledger;
+        }
+        Ledger fresh = new Ledger(0);
+        if (isLoose(phase)) {
+            loose = fresh;
+        } else {
+            open = fresh;
+        }
+        return fresh;
     }
 
     @Override
@@ -172,15 +188,15 @@ class WindowMeter extends Meter {
     void adopt(long now, Meter old) {
         if (old instanceof WindowMeter window) {
             window.advance(now);
-            copy(window.loose, loose);
+            loose = window.loose;
             copy(window.closed, closed);
             used = window.used;
             if (strict == window.strict) {
-                copy(window.open, open);
+                open = window.open;
             } else {
                 // The other kind keeps such permits elsewhere: nobody would ever close them here.
                 for (int i = 0; i < window.open.size(); i++) {
-                    loose.append(now, window.open.amount(i));
+                    writable(Phase.ENDED).append(now, window.open.amount(i));
                 }
             }
             advance(now);
