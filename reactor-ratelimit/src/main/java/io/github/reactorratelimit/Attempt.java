@@ -53,6 +53,8 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
     private @Nullable Context context;
     private @Nullable Draining draining;
     private @Nullable Throwable verdict;
+    private volatile @Nullable Runnable drainOver;
+    private volatile @Nullable Failure told;
     private long requested;
     private volatile int state;
     private volatile @Nullable Subscription upstream;
@@ -174,9 +176,12 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
     /** The attempt timeout is over, or the time to drain. */
     private void overdue() {
         Draining drain = draining;
+        Runnable over = drainOver;
         if (drain != null) {
             drain.cancel();
             drain.over();
+        } else if (over != null) {
+            over.run();
         } else if (state == RUNNING && !headed) {
             Subscription running = upstream;
             long timeout = limited.operator().policy().timeoutNanos();
@@ -223,6 +228,17 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
         }
         verdict = failure;
         return Verdict.discard(failure);
+    }
+
+    @Override
+    public void draining(Runnable over) {
+        drainOver = over;
+        admission().watch(this, Draining.LONGEST_NANOS, true);
+    }
+
+    @Override
+    public void failing(Failure failure) {
+        told = failure;
     }
 
     @Override
@@ -378,7 +394,8 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
 
     /** What an attempt that failed ends with. */
     private Throwable judge(Throwable error) {
-        Failure failure = limited.operator().read(error);
+        Failure known = limited.operator().read(error);
+        Failure failure = known == null ? told : known;
         if (failure == null || retriedInside || emitted) {
             return error;
         }
@@ -387,9 +404,10 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
             Throwable outcome = judge(limited.operator().read(failure.status(), failure.headers()), error);
             return outcome == null ? error : outcome;
         }
-        Outcome outcome = Outcome.of(failure);
+        // What fails after the head was sent, whatever it looks like: it may be a call of the caller's own.
+        Outcome outcome = headed && failure.isNotSent() ? Outcome.PASSES : Outcome.of(failure);
         if (outcome == Outcome.PASSES || !mayRetry(outcome)) {
-            return outcome == Outcome.NOT_SENT ? NotSent.mark(error) : error;
+            return !headed && failure.isNotSent() ? NotSent.mark(error) : error;
         }
         Retries behind = behind();
         behind.failed(error, 0, outcome != Outcome.NOT_SENT);
