@@ -212,7 +212,7 @@ final class Admission {
     /** From now on the attempt has {@code nanos} until its head, or until what follows it is over. */
     void watch(Ticket ticket, long nanos, boolean pastHead) {
         pass(now -> {
-            if (ticket.stage == Stage.HELD && !ticket.timedOut && (pastHead || ticket.phase != Phase.HEADED)) {
+            if (ticket.stage == Stage.HELD && (pastHead || ticket.phase != Phase.HEADED)) {
                 timers.set(ticket, Exact.add(now, nanos));
             }
         });

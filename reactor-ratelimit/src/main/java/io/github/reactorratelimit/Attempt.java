@@ -53,7 +53,11 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private final CoreSubscriber<? super T> actual;
     private final boolean first;
     private @Nullable Context context;
-    private @Nullable Draining draining;
+    /** What ends the attempt when the time to drain is over; one of our own, or an adapter's. */
+    private volatile @Nullable Runnable draining;
+    /** What an adapter told before its error. */
+    private volatile @Nullable Failure told;
+
     private volatile int state;
     private volatile @Nullable Subscription upstream;
 
@@ -127,8 +131,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
             case WAITING -> admission().cancel(this);
             case RUNNING -> {
                 Operators.terminate(UPSTREAM, this);
-                Draining drain = draining;
-                if (drain != null) {
+                if (draining instanceof Draining drain) {
                     drain.dispose();
                 }
                 admission().abort(this);
@@ -142,7 +145,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     @Override
     void emit() {
-        if (timedOut) {
+        if (state == RUNNING) {
             overdue();
             return;
         }
@@ -185,18 +188,13 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     /** The attempt timeout is over, or the time to drain. */
     private void overdue() {
-        Draining drain = draining;
-        if (drain != null) {
-            drain.dispose();
-            end(drain.outcome());
-        } else if (state == RUNNING && !headed) {
-            Subscription running = upstream;
+        Runnable over = draining;
+        if (over != null) {
+            over.run();
+        } else if (!headed) {
             boolean sent = tells() != Tells.SENDING || sentTold;
             Duration timeout = Duration.ofNanos(operator().policy().timeoutNanos());
-            Throwable outcome = judge(new AttemptTimeoutException(name(), keys(), timeout, sent));
-            if (end(outcome) && running != null) {
-                running.cancel();
-            }
+            end(judge(new AttemptTimeoutException(name(), keys(), timeout, sent)), true);
         }
     }
 
@@ -234,6 +232,23 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     }
 
     @Override
+    public void draining(Runnable over) {
+        draining = over;
+        admission().watch(this, DRAIN_NANOS, true);
+    }
+
+    @Override
+    public void failing(Failure failure) {
+        told = failure;
+    }
+
+    @Override
+    @Nullable
+    Failure told() {
+        return told;
+    }
+
+    @Override
     public int attempt() {
         return retries == null ? 1 : retries.attempts();
     }
@@ -252,26 +267,27 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     @Override
     public void onSubscribe(Subscription subscription) {
-        long n = adopt(subscription);
-        if (n > 0) {
-            subscription.request(n);
-        }
+        adopt(subscription, RUNNING);
     }
 
-    /** Takes a subscription for upstream; what is requested so far, 0 if it comes too late and is cancelled. */
-    private long adopt(Subscription subscription) {
+    /** Takes a subscription for upstream and requests what was requested so far; one that comes too late is cancelled. */
+    private void adopt(Subscription subscription, int expected) {
+        long n = 0;
         synchronized (this) {
-            if (UPSTREAM.compareAndSet(this, null, subscription)) {
-                return noted();
+            if (state == expected && UPSTREAM.compareAndSet(this, null, subscription)) {
+                n = noted();
             }
         }
-        subscription.cancel();
-        return 0;
+        if (n > 0) {
+            subscription.request(n);
+        } else {
+            subscription.cancel();
+        }
     }
 
     @Override
     public void onNext(T element) {
-        if (state != RUNNING || draining != null) {
+        if (state != RUNNING || draining instanceof Draining) {
             Operators.onNextDropped(element, currentContext());
             return;
         }
@@ -308,7 +324,8 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         if (failure == null) {
             return true;
         }
-        Draining drain = new Draining(failure, currentContext(), this::end);
+        // A Mono has nothing to come after its element, and clients take a cancel then for a reason to close.
+        Draining drain = new Draining(failure, currentContext(), outcome -> end(outcome, !limited.isSingle()));
         draining = drain;
         drain.start(reader, element);
         if (state == RUNNING) {
@@ -319,19 +336,25 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     @Override
     public void onComplete() {
-        if (draining == null && STATE.compareAndSet(this, RUNNING, DONE)) {
+        if (!(draining instanceof Draining) && STATE.compareAndSet(this, RUNNING, DONE)) {
             Ticket out = concluded();
-            actual.onComplete();
-            admission().carryOut(out);
+            try {
+                actual.onComplete();
+            } finally {
+                admission().carryOut(out);
+            }
         }
     }
 
     private void conclude(T element) {
         if (STATE.compareAndSet(this, RUNNING, DONE)) {
             Ticket out = concluded();
-            actual.onNext(element);
-            actual.onComplete();
-            admission().carryOut(out);
+            try {
+                actual.onNext(element);
+                actual.onComplete();
+            } finally {
+                admission().carryOut(out);
+            }
         } else {
             Operators.onDiscard(element, currentContext());
         }
@@ -346,43 +369,59 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     @Override
     public void onError(Throwable error) {
-        if (state != RUNNING || draining != null) {
+        if (state != RUNNING || draining instanceof Draining) {
             Operators.onErrorDropped(error, currentContext());
             return;
         }
         boolean sentenced = retries != null && retries.isSentence(error);
         Throwable outcome = sentenced ? error : judge(error);
-        if (!end(outcome)) {
+        if (!end(outcome, false)) {
             Operators.onErrorDropped(error, currentContext());
         }
     }
 
     // ------------------------------------------------------------------------------------------------------ the end
 
-    /** Ends the attempt, in an error or in another attempt; false if it was over already. */
-    private boolean end(Throwable outcome) {
+    /**
+     * Ends the attempt, in an error or in another attempt; false if it was over already.
+     *
+     * @param early the source is not at its end and has to be cancelled
+     */
+    private boolean end(Throwable outcome, boolean early) {
         boolean handsOn = first && outcome instanceof Again;
         if (!STATE.compareAndSet(this, RUNNING, handsOn ? HANDED_ON : DONE)) {
             return false;
         }
+        leaveSource(early);
         Ticket out = admission().released(this);
-        if (handsOn) {
-            handOn();
-        } else {
-            actual.onError(outcome);
+        try {
+            if (handsOn) {
+                handOn();
+            } else {
+                actual.onError(outcome);
+            }
+        } finally {
+            admission().carryOut(out);
         }
-        admission().carryOut(out);
         return true;
     }
 
-    /** From here on this attempt is only the subscription of the loop that tries again. */
-    private void handOn() {
-        Subscription over = upstream;
+    /** Makes room for the subscription of the loop; a source that is cancelled is so before its permit serves another. */
+    private void leaveSource(boolean early) {
+        Subscription over;
         synchronized (this) {
+            over = upstream;
             if (over != null && over != Operators.cancelledSubscription()) {
                 UPSTREAM.compareAndSet(this, over, null);
             }
         }
+        if (early && over != null) {
+            over.cancel();
+        }
+    }
+
+    /** From here on this attempt is only the subscription of the loop that tries again. */
+    private void handOn() {
         if (limited.isSingle()) {
             new MonoAgain<>(limited, behind()).retryWhen(Resubscribe.INSTANCE).subscribe(new Loop());
         } else {
@@ -400,10 +439,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
         @Override
         public void onSubscribe(Subscription subscription) {
-            long n = adopt(subscription);
-            if (n > 0) {
-                subscription.request(n);
-            }
+            adopt(subscription, HANDED_ON);
         }
 
         @Override

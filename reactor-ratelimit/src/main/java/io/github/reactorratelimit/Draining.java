@@ -8,7 +8,7 @@ import reactor.core.publisher.SignalType;
 import reactor.util.context.Context;
 
 /** Frees a response that is not handed on, then ends its attempt, however the freeing comes out. */
-final class Draining extends BaseSubscriber<Void> {
+final class Draining extends BaseSubscriber<Void> implements Runnable {
 
     private final Throwable outcome;
     private final Context context;
@@ -20,9 +20,11 @@ final class Draining extends BaseSubscriber<Void> {
         this.then = then;
     }
 
-    /** What the attempt ends with. */
-    Throwable outcome() {
-        return outcome;
+    /** The time to drain is over. */
+    @Override
+    public void run() {
+        dispose();
+        then.accept(outcome);
     }
 
     <T> void start(ResponseReader<? super T> reader, T response) {

@@ -40,6 +40,22 @@ public interface Exchange {
     Verdict head(int status, Headers headers, byte[] body);
 
     /**
+     * Tells that a response is being drained, and starts the time that this may take, 1 s.
+     *
+     * @param over run once, on a thread of the limiter's scheduler, if the attempt has not ended by then; it has to see to
+     *     it that the attempt ends
+     */
+    void draining(Runnable over);
+
+    /**
+     * Tells how far the attempt got, before it ends in an error. The {@link FailureReader}s of the operator know better: it
+     * holds only for an error that none of them knows.
+     *
+     * @param failure what the error will mean
+     */
+    void failing(Failure failure);
+
+    /**
      * The number of this attempt.
      *
      * @return 1 for the first

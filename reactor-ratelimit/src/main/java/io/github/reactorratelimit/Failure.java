@@ -15,6 +15,8 @@ public final class Failure {
         NOT_SENT,
         /** The server may have acted: only idempotent calls may be tried again. */
         INTERRUPTED,
+        /** Nothing reached the server, and trying again would not help. */
+        REFUSED,
         /** Trying again would not help. */
         FINAL
     }
@@ -22,6 +24,7 @@ public final class Failure {
     private static final Headers NO_HEADERS = Headers.of();
     private static final Failure NOT_SENT = new Failure(Kind.NOT_SENT, 0, NO_HEADERS);
     private static final Failure INTERRUPTED = new Failure(Kind.INTERRUPTED, 0, NO_HEADERS);
+    private static final Failure REFUSED = new Failure(Kind.REFUSED, 0, NO_HEADERS);
     private static final Failure FINAL = new Failure(Kind.FINAL, 0, NO_HEADERS);
 
     private final Kind kind;
@@ -65,12 +68,27 @@ public final class Failure {
     }
 
     /**
-     * Trying again would not help: bad credentials, bad certificates. Never tried again.
+     * Nothing reached the server, and trying again would not help: a proxy that refuses the login, a certificate that is not
+     * trusted. Never tried again.
+     *
+     * @return the failure
+     */
+    public static Failure refused() {
+        return REFUSED;
+    }
+
+    /**
+     * Trying again would not help, and the server may have acted. Never tried again.
      *
      * @return the failure
      */
     public static Failure fatal() {
         return FINAL;
+    }
+
+    /** Whether the request certainly did not reach the server. */
+    boolean isNotSent() {
+        return kind == Kind.NOT_SENT || kind == Kind.REFUSED;
     }
 
     Kind kind() {

@@ -50,7 +50,7 @@ enum Outcome {
         return switch (failure.kind()) {
             case NOT_SENT -> NOT_SENT;
             case INTERRUPTED -> INTERRUPTED;
-            case RESPONSE, FINAL -> PASSES;
+            case RESPONSE, REFUSED, FINAL -> PASSES;
         };
     }
 }

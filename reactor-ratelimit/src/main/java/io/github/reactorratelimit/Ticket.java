@@ -43,8 +43,6 @@ abstract class Ticket extends Booking {
     boolean front;
     /** It counts among those that keep its key from being forgotten. */
     boolean counted;
-    /** Its time is over while it runs. */
-    boolean timedOut;
     /** The limiter's generation when it was granted: which closings it cannot have known. */
     int generation;
 

@@ -31,6 +31,9 @@ abstract class Try extends Ticket {
     /** How it is limited and tried again. */
     abstract RateLimitOperator operator();
 
+    /** What an adapter told of how far it got, for an error that nobody knows. */
+    abstract @Nullable Failure told();
+
     /** An inner operator was subscribed: this one only limits. */
     void claim(boolean retriesToo) {
         heardInside = true;
@@ -51,7 +54,8 @@ abstract class Try extends Ticket {
 
     /** What a try that failed ends with. */
     Throwable judge(Throwable error) {
-        Failure failure = operator().read(error);
+        Failure known = operator().read(error);
+        Failure failure = known == null ? told() : known;
         if (failure == null || retriedInside || emitted) {
             return error;
         }
@@ -60,9 +64,11 @@ abstract class Try extends Ticket {
             Throwable outcome = judge(operator().read(failure.status(), failure.headers()), error);
             return outcome == null ? error : outcome;
         }
-        Outcome outcome = Outcome.of(failure);
+        // What fails after the head was sent, whatever it looks like: it may be a call of the caller's own.
+        boolean notSent = !headed && failure.isNotSent();
+        Outcome outcome = headed && failure.isNotSent() ? Outcome.PASSES : Outcome.of(failure);
         if (outcome == Outcome.PASSES || !mayRetry(outcome)) {
-            return outcome == Outcome.NOT_SENT ? NotSent.mark(error) : error;
+            return notSent ? NotSent.mark(error) : error;
         }
         Retries behind = behind();
         behind.failed(error, 0, outcome != Outcome.NOT_SENT);

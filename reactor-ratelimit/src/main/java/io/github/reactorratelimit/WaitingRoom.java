@@ -136,7 +136,7 @@ final class WaitingRoom {
         touch(now, leaf);
     }
 
-    /** Grants while there is room; false if there may be more. */
+    /** Grants while there is room; false if that takes another pass. */
     boolean grantAll(long now) {
         for (int i = 0; i < PASS; i++) {
             Ticket ticket = turns.next(now);
@@ -163,21 +163,24 @@ final class WaitingRoom {
             if (due instanceof Slot slot) {
                 turns.touch(now, slot.node);
             } else if (due instanceof Ticket ticket) {
-                due(now, ticket);
+                if (!due(now, ticket)) {
+                    return;
+                }
             }
         }
     }
 
-    private void due(long now, Ticket ticket) {
+    /** False if it takes another pass. */
+    private boolean due(long now, Ticket ticket) {
         switch (ticket.stage) {
             case RESTING -> rested(now, ticket);
-            case WAITING -> overdue(now, ticket);
-            case HELD -> {
-                ticket.timedOut = true;
-                out(ticket);
+            case WAITING -> {
+                return overdue(now, ticket);
             }
+            case HELD -> out(ticket);
             default -> throw new IllegalStateException("nothing is due of a ticket that is " + ticket.stage);
         }
+        return true;
     }
 
     private void rested(long now, Ticket ticket) {
@@ -192,13 +195,16 @@ final class WaitingRoom {
         }
     }
 
-    private void overdue(long now, Ticket ticket) {
-        // Who could go at this very instant goes.
-        grantAll(now);
-        if (ticket.stage == Stage.WAITING) {
+    private boolean overdue(long now, Ticket ticket) {
+        // Who could go at this very instant goes, in as many passes as it takes.
+        boolean all = grantAll(now);
+        if (ticket.stage == Stage.WAITING && !all) {
+            timers.set(ticket, now);
+        } else if (ticket.stage == Stage.WAITING) {
             Slot slot = leaveLine(now, ticket);
             turnAway(ticket, Refusals.waitedTooLong(settings.name(), slot.node, now - ticket.joinedAt));
         }
+        return all;
     }
 
     // ---------------------------------------------------------------------------------------------------- hearing

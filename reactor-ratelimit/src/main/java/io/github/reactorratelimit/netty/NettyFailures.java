@@ -1,0 +1,211 @@
+package io.github.reactorratelimit.netty;
+
+import io.github.reactorratelimit.Failure;
+import io.github.reactorratelimit.FailureReader;
+import io.netty.channel.unix.Errors;
+import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2Exception;
+import io.netty.handler.proxy.ProxyConnectException;
+import io.netty.handler.ssl.SslHandshakeTimeoutException;
+import io.netty.handler.timeout.TimeoutException;
+import java.io.IOException;
+import java.net.BindException;
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
+import java.net.SocketException;
+import java.net.UnknownHostException;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.UnresolvedAddressException;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLHandshakeException;
+import org.jspecify.annotations.Nullable;
+import reactor.netty.channel.AbortedException;
+import reactor.netty.http.client.PrematureCloseException;
+
+/**
+ * The one table of what Reactor Netty's failures mean. A proxy's answer is looked for first, in all causes: the client
+ * tunnels http as well as https, so that it comes as a failed connect, and inside an SSL error for https.
+ */
+final class NettyFailures implements FailureReader {
+
+    static final NettyFailures INSTANCE = new NettyFailures();
+
+    /** How far the request got, and whether trying again may help. */
+    private enum Ending {
+        /** Nothing was sent. */
+        NOT_SENT,
+        /** Nothing was sent, and it will be the same next time. */
+        REFUSED,
+        /** Broke off; nobody knows what the server has seen, unless the request was not begun. */
+        BROKEN,
+        /** It will be the same next time. */
+        HOPELESS;
+
+        Failure failure(boolean begun) {
+            return switch (this) {
+                case NOT_SENT -> Failure.notSent();
+                case REFUSED -> Failure.refused();
+                case BROKEN -> begun ? Failure.interrupted() : Failure.notSent();
+                case HOPELESS -> begun ? Failure.fatal() : Failure.refused();
+            };
+        }
+    }
+
+    private static final Set<Integer> TUNNEL_TRIED_AGAIN = Set.of(502, 503, 504);
+    private static final Pattern TUNNEL_STATUS = Pattern.compile("status: (\\d{3})\\b");
+    private static final int LOGIN_WANTED = 407;
+    private static final int MOST_CAUSES = 20;
+
+    private NettyFailures() {}
+
+    @Override
+    public @Nullable Failure read(Throwable error) {
+        Ending ending = ending(error);
+        return ending == null ? null : ending.failure(true);
+    }
+
+    /**
+     * What an error means for an attempt.
+     *
+     * @param begun whether writing the request had begun
+     * @param refused whether the server said that it has not acted
+     */
+    static Failure meaning(Throwable error, boolean begun, boolean refused) {
+        Ending ending = ending(error);
+        if (refused && ending == Ending.BROKEN) {
+            return Failure.notSent();
+        }
+        return (ending == null ? Ending.HOPELESS : ending).failure(begun);
+    }
+
+    /** The error as it is, or one that names the proxy where that refused. */
+    static Throwable named(Throwable error) {
+        ProxyConnectException refusal = proxyRefusal(error);
+        if (refusal == null || tunnel(refusal) != Ending.REFUSED) {
+            return error;
+        }
+        String message = String.valueOf(refusal.getMessage());
+        return new ProxyConnectException(
+                "The proxy " + proxyIn(message) + " refused the connection" + advice(message) + ". It said: " + message,
+                error);
+    }
+
+    private static String advice(String message) {
+        return isLogin(message) ? ", because its login failed: check the proxy's user and password" : "";
+    }
+
+    private static @Nullable Ending ending(Throwable error) {
+        ProxyConnectException refusal = proxyRefusal(error);
+        if (refusal != null) {
+            return tunnel(refusal);
+        }
+        Throwable cause = error;
+        for (int i = 0; cause != null && i < MOST_CAUSES; i++) {
+            Ending ending = row(cause);
+            if (ending != null) {
+                return ending;
+            }
+            cause = cause.getCause();
+        }
+        return null;
+    }
+
+    /** One row of the table per kind of failure, the narrower kinds first. */
+    private static @Nullable Ending row(Throwable cause) {
+        if (cause instanceof ConnectException // refused, timed out
+                || cause instanceof NoRouteToHostException
+                || cause instanceof BindException // no local port left
+                || cause instanceof UnknownHostException
+                || cause instanceof UnresolvedAddressException
+                || cause instanceof SslHandshakeTimeoutException) {
+            return Ending.NOT_SENT;
+        }
+        if (cause instanceof SSLHandshakeException handshake) {
+            // Closed on the way, or turned down: certificates, versions, alerts.
+            return String.valueOf(handshake.getMessage()).startsWith("Connection closed")
+                    ? Ending.NOT_SENT
+                    : Ending.HOPELESS;
+        }
+        if (cause instanceof Http2Exception http2) {
+            return http2.error() == Http2Error.REFUSED_STREAM ? Ending.NOT_SENT : Ending.BROKEN;
+        }
+        if (cause instanceof AbortedException aborted) {
+            return isBeforeSend(aborted) ? Ending.NOT_SENT : Ending.BROKEN;
+        }
+        return isBroken(cause) ? Ending.BROKEN : pool(cause);
+    }
+
+    private static boolean isBroken(Throwable cause) {
+        return cause instanceof PrematureCloseException
+                || cause instanceof TimeoutException // the client's own response and write timeouts
+                || cause instanceof SocketException
+                || cause instanceof ClosedChannelException
+                || cause instanceof Errors.NativeIoException
+                || cause instanceof SSLException
+                // What the JDK's channels throw for a reset; subclasses are other people's.
+                || cause.getClass() == IOException.class;
+    }
+
+    /** The pool's exceptions are in a package that the client relocates. */
+    private static @Nullable Ending pool(Throwable cause) {
+        return switch (cause.getClass().getSimpleName()) {
+            case "PoolAcquireTimeoutException", "PoolAcquirePendingLimitException" -> Ending.NOT_SENT;
+            case "PoolShutdownException" -> Ending.REFUSED;
+            default -> null;
+        };
+    }
+
+    private static boolean isBeforeSend(AbortedException aborted) {
+        return String.valueOf(aborted.getMessage()).contains("BEFORE send");
+    }
+
+    // -------------------------------------------------------------------------------------------------- proxies
+
+    private static @Nullable ProxyConnectException proxyRefusal(Throwable error) {
+        Throwable cause = error;
+        ProxyConnectException innermost = null;
+        for (int i = 0; cause != null && i < MOST_CAUSES; i++) {
+            if (cause instanceof ProxyConnectException refusal) {
+                innermost = refusal;
+            }
+            cause = cause.getCause();
+        }
+        return innermost;
+    }
+
+    private static Ending tunnel(ProxyConnectException refusal) {
+        String message = String.valueOf(refusal.getMessage());
+        int status = statusIn(message);
+        if (status > 0) {
+            return TUNNEL_TRIED_AGAIN.contains(status) ? Ending.NOT_SENT : Ending.REFUSED;
+        }
+        // SOCKS: a login that fails, or a rule against this target; what else it says is about the way there.
+        return isLogin(message) || message.contains("status: FORBIDDEN") ? Ending.REFUSED : Ending.NOT_SENT;
+    }
+
+    private static boolean isLogin(String message) {
+        return statusIn(message) == LOGIN_WANTED
+                || message.contains("authStatus:")
+                || message.contains("authMethod:")
+                || message.contains("IDENTD");
+    }
+
+    private static int statusIn(String message) {
+        Matcher status = TUNNEL_STATUS.matcher(message);
+        return status.find() ? Integer.parseInt(status.group(1)) : 0;
+    }
+
+    /** Netty's message starts "http, basic, /127.0.0.1:3128 => example.com:443, ". */
+    private static String proxyIn(String message) {
+        int arrow = message.indexOf(" => ");
+        if (arrow < 0) {
+            return "in the way";
+        }
+        int from = message.lastIndexOf(' ', arrow - 1) + 1;
+        String address = message.substring(from, arrow);
+        return address.startsWith("/") ? address.substring(1) : address;
+    }
+}
