@@ -767,6 +767,9 @@ final class Admission {
                 turns.touch(now, slot.node);
             } else if (due instanceof Ticket ticket) {
                 due(now, ticket);
+                if (more) {
+                    return;
+                }
             }
         }
     }
@@ -775,9 +778,11 @@ final class Admission {
         switch (ticket.stage) {
             case RESTING -> rested(now, ticket);
             case WAITING -> {
-                // Who could go at this very instant goes.
+                // Who could go at this very instant goes, in as many passes as it takes.
                 grantAll(now);
-                if (ticket.stage == Stage.WAITING) {
+                if (ticket.stage == Stage.WAITING && more) {
+                    timers.set(ticket, now);
+                } else if (ticket.stage == Stage.WAITING) {
                     Slot slot = leaveLine(now, ticket);
                     refuse(ticket, Refusals.waitedTooLong(settings.name(), slot.node, now - ticket.joinedAt));
                     out(ticket);
