@@ -3,6 +3,7 @@ package io.github.reactorratelimit;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.TimeUnit;
+import reactor.core.scheduler.Scheduler;
 import reactor.test.scheduler.VirtualTimeScheduler;
 
 /**
@@ -14,6 +15,7 @@ final class VirtualTime {
     static final Instant W0 = Instant.parse("2026-01-01T00:00:00Z");
 
     private final VirtualTimeScheduler scheduler = VirtualTimeScheduler.create();
+    private final PendingScheduler timers = new PendingScheduler(scheduler);
     private final long start;
     private int outcomes;
 
@@ -22,13 +24,13 @@ final class VirtualTime {
         start = scheduler.now(TimeUnit.NANOSECONDS);
     }
 
-    VirtualTimeScheduler scheduler() {
-        return scheduler;
+    Scheduler scheduler() {
+        return timers;
     }
 
     /** A limiter of this time without jitter. */
     RateLimiterSpec spec() {
-        return RateLimiter.named("test").scheduler(() -> scheduler).jitter(0);
+        return RateLimiter.named("test").scheduler(this::scheduler).jitter(0);
     }
 
     RateLimiter limiter(Limit... limits) {
@@ -54,9 +56,9 @@ final class VirtualTime {
         scheduler.advanceTimeBy(sinceStart.minus(elapsed()));
     }
 
-    /** Scheduled and not yet run. */
-    long timers() {
-        return scheduler.getScheduledTaskCount();
+    /** Those of a limiter's timers that have neither run nor been disposed. */
+    int timers() {
+        return timers.pending();
     }
 
     /** Subscribes one acquire now. */
