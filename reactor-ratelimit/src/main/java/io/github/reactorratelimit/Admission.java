@@ -32,6 +32,8 @@ final class Admission {
     private final Turns turns;
     private final Cooldowns cooldowns;
     private volatile boolean disposed;
+    /** How often the limits were changed. */
+    private int edition;
 
     // What the current pass has decided.
     private @Nullable Ticket firstOut;
@@ -216,6 +218,7 @@ final class Admission {
         ticket.at = now;
         ticket.sentAt = now;
         ticket.generation = cooldowns.generation();
+        ticket.edition = edition;
         if (!ticket.counted && (leaf.holds || ticket.tells != Ticket.Tells.NOTHING)) {
             count(ticket, leaf);
         }
@@ -640,9 +643,10 @@ final class Admission {
         Ticket out;
         synchronized (monitor) {
             long now = begin(scheduler, raw);
-            tree.root.change(now, rootLimits, settings.lanes());
+            edition++;
+            tree.root.change(now, rootLimits, settings.lanes(), edition);
             for (int i = 0; i < nodes.size(); i++) {
-                nodes.get(i).change(now, limits.get(i), settings.lanes());
+                nodes.get(i).change(now, limits.get(i), settings.lanes(), edition);
             }
             for (Ticket ticket : waitingBelow(tree.root)) {
                 failIfForbidden(now, ticket);

@@ -9,6 +9,8 @@ abstract class Meter {
     final Limit limit;
     /** Costs are looked up by it at every decision; the common one is worth a flag. */
     final boolean countsRequests;
+    /** The edition of the limiter's limits since which these books are kept; permits of an earlier one are not in them. */
+    int edition;
 
     Meter(Limit limit) {
         this.limit = limit;

@@ -149,42 +149,54 @@ final class Node {
     }
 
     void moved(long now, Ticket ticket, int lane, Booking.Phase to) {
+        moved(meters, now, ticket, to);
+        moved(shares[lane], now, ticket, to);
+    }
+
+    private static void moved(Meter[] meters, long now, Ticket ticket, Booking.Phase to) {
         for (Meter meter : meters) {
-            meter.moved(now, ticket.costFor(meter), ticket.phase, ticket.at, ticket.sentAt, to);
-        }
-        for (Meter meter : shares[lane]) {
-            meter.moved(now, ticket.costFor(meter), ticket.phase, ticket.at, ticket.sentAt, to);
+            if (ticket.isIn(meter)) {
+                meter.moved(now, ticket.costFor(meter), ticket.phase, ticket.at, ticket.sentAt, to);
+            }
         }
     }
 
     void settle(long now, Ticket ticket, int lane, String unit, long delta) {
+        settle(meters, now, ticket, unit, delta);
+        settle(shares[lane], now, ticket, unit, delta);
+    }
+
+    private static void settle(Meter[] meters, long now, Ticket ticket, String unit, long delta) {
         for (Meter meter : meters) {
-            if (meter.limit.unit().equals(unit)) {
-                meter.settle(now, delta, ticket);
-            }
-        }
-        for (Meter meter : shares[lane]) {
-            if (meter.limit.unit().equals(unit)) {
+            if (ticket.isIn(meter) && meter.limit.unit().equals(unit)) {
                 meter.settle(now, delta, ticket);
             }
         }
     }
 
     void refund(long now, Ticket ticket, int lane) {
+        refund(meters, now, ticket);
+        refund(shares[lane], now, ticket);
+    }
+
+    private static void refund(Meter[] meters, long now, Ticket ticket) {
         for (Meter meter : meters) {
-            meter.refund(now, ticket.costFor(meter), ticket);
-        }
-        for (Meter meter : shares[lane]) {
-            meter.refund(now, ticket.costFor(meter), ticket);
+            if (ticket.isIn(meter)) {
+                meter.refund(now, ticket.costFor(meter), ticket);
+            }
         }
     }
 
     void release(Ticket ticket, int lane) {
+        release(meters, ticket);
+        release(shares[lane], ticket);
+    }
+
+    private static void release(Meter[] meters, Ticket ticket) {
         for (Meter meter : meters) {
-            meter.release(ticket.demand.costFor(meter));
-        }
-        for (Meter meter : shares[lane]) {
-            meter.release(ticket.demand.costFor(meter));
+            if (ticket.isIn(meter)) {
+                meter.release(ticket.demand.costFor(meter));
+            }
         }
     }
 
@@ -218,26 +230,28 @@ final class Node {
     }
 
     /** New limits go on from the books of the old ones of their kind and unit, in order. */
-    void change(long now, List<Limit> limits, Lanes lanes) {
+    void change(long now, List<Limit> limits, Lanes lanes, int edition) {
         Meter[] before = meters;
         meters = meters(limits, now);
-        adopt(now, meters, before);
+        adopt(now, meters, before, edition);
         Meter[][] sharesBefore = shares;
         shares = shares(limits, lanes, now);
         for (int lane = 0; lane < shares.length; lane++) {
-            adopt(now, shares[lane], sharesBefore[lane]);
+            adopt(now, shares[lane], sharesBefore[lane], edition);
         }
         holds = holds();
     }
 
-    private static void adopt(long now, Meter[] next, Meter[] before) {
+    private static void adopt(long now, Meter[] next, Meter[] before, int edition) {
         boolean[] taken = new boolean[before.length];
         for (Meter meter : next) {
+            meter.edition = edition;
             for (int i = 0; i < before.length; i++) {
                 Limit old = before[i].limit;
                 if (!taken[i] && old.kind() == meter.limit.kind() && old.unit().equals(meter.limit.unit())) {
                     taken[i] = true;
                     meter.adopt(now, before[i]);
+                    meter.edition = before[i].edition;
                     break;
                 }
             }

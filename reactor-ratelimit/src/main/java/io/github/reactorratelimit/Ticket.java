@@ -52,6 +52,9 @@ abstract class Ticket extends Booking {
     /** The limiter's generation when it was granted: which closings it cannot have known. */
     int generation;
 
+    /** The edition of the limiter's limits when it was granted: which books it is in. */
+    int edition;
+
     /** When it joined, in limiter time. */
     long joinedAt;
     /** Somebody told when it was sent. */
@@ -78,6 +81,11 @@ abstract class Ticket extends Booking {
 
     /** Carries out what the pass decided: grant, refusal or timeout; outside the monitor, once per decision. */
     abstract void emit();
+
+    /** Whether its cost was taken from these books, or from those that they go on from. */
+    boolean isIn(Meter meter) {
+        return edition >= meter.edition;
+    }
 
     /** The cost as it was corrected, or as it was asked for. */
     long costFor(Meter meter) {
