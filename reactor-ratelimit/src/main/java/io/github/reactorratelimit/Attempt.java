@@ -275,9 +275,12 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
         if (limited.single()) {
             if (STATE.compareAndSet(this, RUNNING, DONE)) {
                 Ticket out = concluded();
-                actual.onNext(element);
-                actual.onComplete();
-                admission().carryOut(out);
+                try {
+                    actual.onNext(element);
+                    actual.onComplete();
+                } finally {
+                    admission().carryOut(out);
+                }
             } else {
                 Operators.onDiscard(element, currentContext());
             }
@@ -318,8 +321,11 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
     public void onComplete() {
         if (draining == null && STATE.compareAndSet(this, RUNNING, DONE)) {
             Ticket out = concluded();
-            actual.onComplete();
-            admission().carryOut(out);
+            try {
+                actual.onComplete();
+            } finally {
+                admission().carryOut(out);
+            }
         }
     }
 
@@ -426,12 +432,15 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
             return false;
         }
         Ticket out = admission().released(this);
-        if (again && first) {
-            handOn();
-        } else {
-            actual.onError(outcome);
+        try {
+            if (again && first) {
+                handOn();
+            } else {
+                actual.onError(outcome);
+            }
+        } finally {
+            admission().carryOut(out);
         }
-        admission().carryOut(out);
         return true;
     }
 
