@@ -178,14 +178,9 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
             drain.cancel();
             drain.over();
         } else if (state == RUNNING && !headed) {
-            Subscription running = upstream;
             long timeout = limited.operator().policy().timeoutNanos();
             boolean sent = tells != Tells.SENDING || sentTold;
-            Throwable outcome =
-                    judge(new AttemptTimeoutException(name(), keys(), java.time.Duration.ofNanos(timeout), sent));
-            if (end(outcome) && running != null) {
-                running.cancel();
-            }
+            end(judge(new AttemptTimeoutException(name(), keys(), java.time.Duration.ofNanos(timeout), sent)), true);
         }
     }
 
@@ -244,16 +239,16 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
 
     @Override
     public void onSubscribe(Subscription subscription) {
-        long n = adopt(subscription);
+        long n = adopt(subscription, RUNNING);
         if (n > 0) {
             subscription.request(limited.single() ? Long.MAX_VALUE : n);
         }
     }
 
     /** Takes a subscription for upstream; what is requested so far, 0 if it comes too late and is cancelled. */
-    private long adopt(Subscription subscription) {
+    private long adopt(Subscription subscription, int expected) {
         synchronized (this) {
-            if (UPSTREAM.compareAndSet(this, null, subscription)) {
+            if (state == expected && UPSTREAM.compareAndSet(this, null, subscription)) {
                 return requested;
             }
         }
@@ -342,7 +337,7 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
             return;
         }
         Throwable outcome = error.equals(verdict) ? error : judge(error);
-        if (!end(outcome)) {
+        if (!end(outcome, false)) {
             Operators.onErrorDropped(error, currentContext());
         }
     }
@@ -425,12 +420,17 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
 
     // ------------------------------------------------------------------------------------------------------ the end
 
-    /** Ends the attempt, in an error or in another attempt; false if it was over already. */
-    private boolean end(Throwable outcome) {
+    /**
+     * Ends the attempt, in an error or in another attempt; false if it was over already.
+     *
+     * @param early the source is not at its end and has to be cancelled
+     */
+    private boolean end(Throwable outcome, boolean early) {
         boolean again = outcome instanceof Again;
         if (!STATE.compareAndSet(this, RUNNING, again && first ? HANDED_ON : DONE)) {
             return false;
         }
+        leaveSource(early);
         Ticket out = admission().released(this);
         try {
             if (again && first) {
@@ -444,14 +444,22 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
         return true;
     }
 
-    /** From here on this attempt is only the subscription of the loop that tries again. */
-    private void handOn() {
-        Subscription over = upstream;
+    /** Makes room for the subscription of the loop; a source that is cancelled is so before its permit serves another. */
+    private void leaveSource(boolean early) {
+        Subscription over;
         synchronized (this) {
+            over = upstream;
             if (over != null && over != Operators.cancelledSubscription()) {
                 UPSTREAM.compareAndSet(this, over, null);
             }
         }
+        if (early && over != null) {
+            over.cancel();
+        }
+    }
+
+    /** From here on this attempt is only the subscription of the loop that tries again. */
+    private void handOn() {
         Retries behind = behind();
         Loop loop = new Loop();
         if (limited.single()) {
@@ -491,7 +499,7 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
 
         @Override
         public void onSubscribe(Subscription subscription) {
-            long n = adopt(subscription);
+            long n = adopt(subscription, HANDED_ON);
             if (n > 0) {
                 subscription.request(n);
             }
@@ -549,7 +557,8 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
         }
 
         void over() {
-            end(outcome);
+            // A Mono has nothing to come after its element, and clients take a cancel then for a reason to close.
+            end(outcome, !limited.single());
         }
 
         @Override
