@@ -145,8 +145,9 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
         if (refused == null) {
             run();
         } else {
-            Throwable last = retries == null ? null : retries.last();
-            actual.onError(last == null ? refused : refused.after(last));
+            Retries behind = retries;
+            Throwable last = behind == null ? null : behind.last();
+            actual.onError(behind == null || last == null ? refused : refused.after(last, behind.maybeSent()));
         }
     }
 

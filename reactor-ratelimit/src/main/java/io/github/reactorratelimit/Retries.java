@@ -67,6 +67,11 @@ final class Retries {
         return last;
     }
 
+    /** Whether any attempt so far may have reached the server. */
+    boolean maybeSent() {
+        return maybeSent;
+    }
+
     void attempted(long waited) {
         attempts++;
         waitedNanos = Exact.add(waitedNanos, waited);
