@@ -58,6 +58,8 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
     private volatile @Nullable Subscription upstream;
     private volatile boolean headed;
     private boolean emitted;
+    /** Its response is no success, even if it is handed on. */
+    private boolean failed;
     /** An inner operator has heard the response, and maybe retried. */
     private volatile boolean heardInside;
 
@@ -327,7 +329,9 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
 
     private @Nullable Ticket concluded() {
         Ticket out = headed ? admission().released(this) : admission().heard(this, NOTHING, 0, true);
-        limited.operator().budget().returnSuccess();
+        if (!failed) {
+            limited.operator().budget().returnSuccess();
+        }
         return out;
     }
 
@@ -349,6 +353,7 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
     private @Nullable Throwable judge(RateLimitSignal signal, @Nullable Throwable error) {
         RateLimitOperator operator = limited.operator();
         Outcome outcome = Outcome.of(signal);
+        failed |= outcome != Outcome.PASSES || signal.throttled();
         boolean goesOn = outcome != Outcome.PASSES && mayRetry(outcome) && !operator.handsOn(signal);
         Retries behind = outcome == Outcome.PASSES ? null : behind();
         String givesUp = null;
