@@ -98,10 +98,13 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
         RetryPolicy policy = limited.operator().policy();
         try {
             Retries behind = retries;
-            long rest = behind == null ? 0 : behind.restNanos();
             long longest = behind == null
                     ? Math.min(demand.maxWaitNanos(), policy.deadlineNanos())
                     : behind.leftNanos(admission.now());
+            long rest = behind == null ? 0 : behind.restNanos();
+            if (behind != null && longest == 0) {
+                rest = Math.max(1, rest); // The deadline is here: even a free permit comes too late.
+            }
             admission.acquire(this, RateLimitContext.laneOf(actual.currentContext()), rest, longest);
         } catch (RuntimeException e) {
             if (!STATE.compareAndSet(this, WAITING, DONE)) {
@@ -167,11 +170,23 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
         }
         if (source != null) {
             source.subscribe(this);
-            long timeout = limited.operator().policy().timeoutNanos();
+            long timeout = longestNanos();
             if (tells == Tells.HEAD && timeout != Exact.NEVER && state == RUNNING && !headed) {
                 admission().watch(this, timeout, false);
             }
         }
+    }
+
+    /** How long this attempt has from sending to its head: the attempt timeout, or what is left of the deadline. */
+    private long longestNanos() {
+        RetryPolicy policy = limited.operator().policy();
+        Retries behind = retries;
+        long left = behind == null
+                ? policy.deadlineNanos() == Exact.NEVER
+                        ? Exact.NEVER
+                        : Math.max(0, policy.deadlineNanos() - (sentAt - joinedAt))
+                : behind.leftNanos(sentAt);
+        return Math.min(policy.timeoutNanos(), left);
     }
 
     /** The attempt timeout is over, or the time to drain. */
@@ -181,7 +196,7 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
             drain.cancel();
             drain.over();
         } else if (state == RUNNING && !headed) {
-            long timeout = limited.operator().policy().timeoutNanos();
+            long timeout = longestNanos();
             boolean sent = tells != Tells.SENDING || sentTold;
             end(judge(new AttemptTimeoutException(name(), keys(), java.time.Duration.ofNanos(timeout), sent)), true);
         }
@@ -192,7 +207,7 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
     @Override
     public void sent() {
         admission().sent(this);
-        long timeout = limited.operator().policy().timeoutNanos();
+        long timeout = longestNanos();
         if (timeout != Exact.NEVER && !headed) {
             admission().watch(this, timeout, false);
         }
