@@ -186,7 +186,8 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
                         ? Exact.NEVER
                         : Math.max(0, policy.deadlineNanos() - (sentAt - joinedAt))
                 : behind.leftNanos(sentAt);
-        return Math.min(policy.timeoutNanos(), left);
+        // An inner operator times its own attempts, and its waits for permits are none of them.
+        return heardInside ? left : Math.min(policy.timeoutNanos(), left);
     }
 
     /** The attempt timeout is over, or the time to drain. */
@@ -195,7 +196,7 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
         if (drain != null) {
             drain.cancel();
             drain.over();
-        } else if (state == RUNNING && !headed) {
+        } else if (state == RUNNING && !headed && admission().now() - sentAt >= longestNanos()) {
             long timeout = longestNanos();
             boolean sent = tells != Tells.SENDING || sentTold;
             end(judge(new AttemptTimeoutException(name(), keys(), java.time.Duration.ofNanos(timeout), sent)), true);
