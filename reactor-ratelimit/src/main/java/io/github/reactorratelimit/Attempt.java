@@ -278,7 +278,7 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
     @Override
     public void onNext(T element) {
         if (state != RUNNING || draining != null) {
-            Operators.onNextDropped(element, currentContext());
+            late(element);
             return;
         }
         boolean unheard = !headed;
@@ -304,6 +304,15 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
                 admission().hear(this, NOTHING, 0, false);
             }
             actual.onNext(element);
+        }
+    }
+
+    /** What a source still gives that was cancelled is discarded; what it gives after its end breaks the rules. */
+    private void late(T element) {
+        if (state == DONE && !timedOut) {
+            Operators.onNextDropped(element, currentContext());
+        } else {
+            Operators.onDiscard(element, currentContext());
         }
     }
 

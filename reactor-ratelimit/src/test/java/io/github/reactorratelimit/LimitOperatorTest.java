@@ -18,6 +18,7 @@ import reactor.core.CoreSubscriber;
 import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
 import reactor.core.publisher.Sinks;
 import reactor.test.StepVerifier;
 import reactor.test.publisher.TestPublisher;
@@ -580,6 +581,38 @@ class LimitOperatorTest {
             }
         });
         assertThat(signals).containsExactly("cancel");
+    }
+
+    @Test
+    void an_element_that_comes_after_a_cancel_or_a_timeout_is_discarded() {
+        RateLimiter limiter = limiter(Limit.inFlight(3));
+        for (boolean single : List.of(true, false)) {
+            for (boolean cancelled : List.of(true, false)) {
+                List<Integer> discarded = new ArrayList<>();
+                List<CoreSubscriber<? super Integer>> late = new ArrayList<>();
+                Flux<Integer> keeping = new Flux<>() {
+                    @Override
+                    public void subscribe(CoreSubscriber<? super Integer> actual) {
+                        late.add(actual);
+                        actual.onSubscribe(Operators.emptySubscription());
+                    }
+                };
+                Flux<Integer> limited = single
+                        ? Mono.fromDirect(keeping).transform(limiter.<Integer>limit()).flux()
+                        : keeping.transform(limiter.<Integer>limit());
+                var call = limited.onErrorResume(AttemptTimeoutException.class, e -> Flux.empty())
+                        .doOnDiscard(Integer.class, discarded::add)
+                        .subscribe();
+                if (cancelled) {
+                    call.dispose();
+                } else {
+                    time.advanceTimeBy(ofSeconds(20));
+                }
+                late.get(0).onNext(1);
+                assertThat(discarded).as("single %s, cancelled %s", single, cancelled).containsExactly(1);
+                assertThat(available(limiter)).isEqualTo(3);
+            }
+        }
     }
 
     /** Notes signals and requests nothing by itself. */
