@@ -108,10 +108,13 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private void ask() {
         Retries behind = retries;
         try {
-            long rest = behind == null ? 0 : behind.takeRest();
             long longest = behind == null
                     ? Math.min(demand.maxWaitNanos(), operator().policy().deadlineNanos())
                     : behind.leftNanos(admission().now());
+            long rest = behind == null ? 0 : behind.takeRest();
+            if (behind != null && longest == 0) {
+                rest = Math.max(1, rest); // The deadline is here: even a free permit comes too late.
+            }
             admission().acquire(this, RateLimitContext.laneOf(actual.currentContext()), rest, longest);
         } catch (RuntimeException e) {
             if (!STATE.compareAndSet(this, WAITING, DONE)) {
@@ -156,8 +159,9 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         if (refused == null) {
             run();
         } else {
-            Throwable last = retries == null ? null : retries.last();
-            actual.onError(last == null ? refused : refused.after(last));
+            Retries behind = retries;
+            Throwable last = behind == null ? null : behind.last();
+            actual.onError(behind == null || last == null ? refused : refused.after(last, behind.maybeSent()));
         }
     }
 
@@ -180,21 +184,33 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     }
 
     private void watch() {
-        long timeout = operator().policy().timeoutNanos();
-        if (timeout != Exact.NEVER && !headed) {
-            admission().watch(this, timeout, false);
+        long longest = longestNanos();
+        if (longest != Exact.NEVER && !headed) {
+            admission().watch(this, longest, false);
         }
+    }
+
+    /** How long this attempt has from sending to its head: the attempt timeout, or what is left of the deadline. */
+    private long longestNanos() {
+        RetryPolicy policy = operator().policy();
+        Retries behind = retries;
+        long deadline = policy.deadlineNanos();
+        long left = behind != null
+                ? behind.leftNanos(sentAt)
+                : deadline == Exact.NEVER ? Exact.NEVER : Math.max(0, deadline - (sentAt - joinedAt));
+        // An inner operator times its own attempts, and its waits for permits are none of them.
+        return isHeardInside() ? left : Math.min(policy.timeoutNanos(), left);
     }
 
     /** The attempt timeout is over, or the time to drain. */
     private void overdue() {
         Runnable over = draining;
+        long longest = longestNanos();
         if (over != null) {
             over.run();
-        } else if (!headed) {
+        } else if (!headed && admission().now() - sentAt >= longest) {
             boolean sent = tells() != Tells.SENDING || sentTold;
-            Duration timeout = Duration.ofNanos(operator().policy().timeoutNanos());
-            end(judge(new AttemptTimeoutException(name(), keys(), timeout, sent)), true);
+            end(judge(new AttemptTimeoutException(name(), keys(), Duration.ofNanos(longest), sent)), true);
         }
     }
 
@@ -288,7 +304,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     @Override
     public void onNext(T element) {
         if (state != RUNNING || draining instanceof Draining) {
-            Operators.onNextDropped(element, currentContext());
+            late(element);
             return;
         }
         if (!headed && !handsOn(element)) {
@@ -304,6 +320,15 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
             admission().hear(this, NOTHING, 0, false);
         }
         actual.onNext(element);
+    }
+
+    /** What a source still gives that was cancelled is discarded; what it gives after its end breaks the rules. */
+    private void late(T element) {
+        if (state == DONE && upstream != Operators.cancelledSubscription()) {
+            Operators.onNextDropped(element, currentContext());
+        } else {
+            Operators.onDiscard(element, currentContext());
+        }
     }
 
     /** Looks at the first element: false if it is a response that is not handed on. */
@@ -363,7 +388,9 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     /** The permit is free before the caller has its answer, but those who get it next are told after that. */
     private @Nullable Ticket concluded() {
         Ticket out = headed ? admission().released(this) : admission().heard(this, NOTHING, 0, true);
-        operator().budget().returnSuccess();
+        if (retries == null || !retries.isFailing()) {
+            operator().budget().returnSuccess();
+        }
         return out;
     }
 
@@ -408,6 +435,10 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     /** Makes room for the subscription of the loop; a source that is cancelled is so before its permit serves another. */
     private void leaveSource(boolean early) {
+        if (early && state == DONE) {
+            Operators.terminate(UPSTREAM, this);
+            return;
+        }
         Subscription over;
         synchronized (this) {
             over = upstream;

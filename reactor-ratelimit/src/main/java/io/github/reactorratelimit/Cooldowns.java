@@ -64,6 +64,7 @@ final class Cooldowns {
             gate.generation = ++generation;
         }
         Duration said = signal.delay();
+        boolean serverSaid = false;
         long wait;
         if (said == null) {
             if (!nextWave) {
@@ -72,13 +73,13 @@ final class Cooldowns {
             wait = doubled(settings.cooldownNanos(), gate.waves);
         } else {
             wait = Exact.add(Exact.nanos(said), signal.coarse() ? COARSE_MARGIN_NANOS : 0);
-            if (wait < FLOOR_NANOS) {
+            serverSaid = wait >= FLOOR_NANOS;
+            if (!serverSaid) {
                 wait = doubled(FLOOR_NANOS, gate.waves);
             }
         }
         wait = jittered(wait, random);
-        gate.serverSaid |= said != null;
-        leaf.close(now, Exact.add(now, wait));
+        close(now, leaf, wait, serverSaid);
         return new Throttle(leaf, signal, wait);
     }
 
@@ -94,9 +95,15 @@ final class Cooldowns {
             }
         }
         long wait = Exact.add(delay, signal.coarse() ? COARSE_MARGIN_NANOS : 0);
-        leaf.gate.serverSaid = true;
-        leaf.close(now, Exact.add(now, wait));
+        close(now, leaf, wait, true);
         return new Throttle(leaf, signal, wait);
+    }
+
+    private static void close(long now, Node leaf, long wait, boolean serverSaid) {
+        long until = Exact.add(now, wait);
+        boolean longer = until > leaf.gate.closedUntil;
+        leaf.close(now, until);
+        leaf.gate.serverSaid |= serverSaid && longer;
     }
 
     private static @Nullable Quota exhausted(RateLimitSignal signal) {

@@ -12,7 +12,7 @@ final class Gate {
     int generation;
     /** Consecutive waves of refusals. */
     int waves;
-    /** Closed on the server's word, so that the longest obeyed delay applies. */
+    /** Closed until then on the server's word, not our own, so that the longest obeyed delay applies. */
     boolean serverSaid;
 
     boolean isClosed(long now) {

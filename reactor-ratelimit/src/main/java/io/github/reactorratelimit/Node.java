@@ -198,6 +198,7 @@ final class Node {
         if (until > from) {
             stopMeters(from, until);
             gate.closedUntil = until;
+            gate.serverSaid = false;
         }
     }
 

@@ -28,6 +28,7 @@ final class Retries {
     private @Nullable Duration lastHint;
     private int lastStatus;
     private boolean maybeSent;
+    private boolean failing;
     private @Nullable Throwable last;
     private @Nullable Throwable sentence;
     private final List<Throwable> earlier = new ArrayList<>(2);
@@ -79,8 +80,19 @@ final class Retries {
         return error.equals(sentence);
     }
 
+    /** Whether the current attempt failed, even if its response is handed on. */
+    boolean isFailing() {
+        return failing;
+    }
+
+    /** Whether any attempt so far may have reached the server. */
+    boolean maybeSent() {
+        return maybeSent;
+    }
+
     void attempted(long waited) {
         attempts++;
+        failing = false;
         waitedNanos = Exact.add(waitedNanos, waited);
     }
 
@@ -88,6 +100,7 @@ final class Retries {
         if (last != null && earlier.size() < KEPT_FAILURES) {
             earlier.add(last);
         }
+        failing = true;
         last = failure;
         lastStatus = status;
         maybeSent |= sent;

@@ -18,6 +18,7 @@ import reactor.core.CoreSubscriber;
 import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
 import reactor.core.publisher.Sinks;
 import reactor.test.StepVerifier;
 import reactor.test.publisher.TestPublisher;
@@ -211,7 +212,8 @@ class LimitOperatorTest {
             }
             time.advanceTimeBy(ofSeconds(1));
             assertThat(waiting.isTerminated()).isTrue();
-            assertThat(waiting.getReceivedOnNext().size() + (waiting.isTerminatedError() ? 1 : 0))
+            assertThat(waiting.getReceivedOnNext().size()
+                            + (waiting.isTerminatedError() ? 1 : 0))
                     .isEqualTo(1);
             assertThat(available(limiter)).isEqualTo(1);
             assertNobodyWaits(limiter);
@@ -239,9 +241,8 @@ class LimitOperatorTest {
         AtomicInteger subscribed = new AtomicInteger();
         StepVerifier.create(Mono.fromSupplier(subscribed::incrementAndGet)
                         .transform(limiter.limit(Demand.of("endpoint", "/search"))))
-                .verifyErrorSatisfies(e -> assertThat(e)
-                        .isInstanceOf(IllegalArgumentException.class)
-                        .hasMessageContaining("token"));
+                .verifyErrorSatisfies(
+                        e -> assertThat(e).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("token"));
         assertThat(subscribed).hasValue(0);
     }
 
@@ -356,8 +357,8 @@ class LimitOperatorTest {
     void a_permit_comes_back_once_however_the_consumer_leaves() { // B20
         RateLimiter limiter = limiter(Limit.inFlight(3));
         Flux<Integer> numbers = Flux.range(1, 3).transform(limiter.limit());
-        Flux<Integer> broken =
-                Flux.<Integer>error(() -> new IllegalStateException("broken")).transform(limiter.limit());
+        Flux<Integer> broken = Flux.<Integer>error(() -> new IllegalStateException("broken"))
+                .transform(limiter.limit());
         Mono<Integer> number = Mono.just(1).transform(limiter.limit());
         Mono<Integer> none = Mono.<Integer>empty().transform(limiter.limit());
         for (Leaves when : Leaves.values()) {
@@ -366,9 +367,7 @@ class LimitOperatorTest {
                 call.subscribe(leaving);
                 assertThat(available(limiter)).as("after leaving %s", when).isEqualTo(3);
                 leaving.cancel();
-                assertThat(available(limiter))
-                        .as("after leaving %s twice", when)
-                        .isEqualTo(3);
+                assertThat(available(limiter)).as("after leaving %s twice", when).isEqualTo(3);
             }
         }
         assertNobodyWaits(limiter);
@@ -378,9 +377,7 @@ class LimitOperatorTest {
     void a_call_may_start_the_next_one_from_its_own_last_signal() {
         RateLimiter limiter = limiter(Limit.inFlight(1));
         Mono<Integer> call = Mono.just(1).transform(limiter.limit());
-        StepVerifier.create(call.flatMap(one -> call).then(call).concatWith(call))
-                .expectNext(1, 1)
-                .verifyComplete();
+        StepVerifier.create(call.flatMap(one -> call).then(call).concatWith(call)).expectNext(1, 1).verifyComplete();
         assertThat(available(limiter)).isEqualTo(1);
     }
 
@@ -424,9 +421,7 @@ class LimitOperatorTest {
                     .subscribe(new Throwing(when));
             var behind = Mono.just("served").transform(limiter.<String>limit()).subscribeWith(TestSubscriber.create());
             held.release();
-            assertThat(behind.getReceivedOnNext())
-                    .as("behind one that throws in %s", when)
-                    .containsExactly("served");
+            assertThat(behind.getReceivedOnNext()).as("behind one that throws in %s", when).containsExactly("served");
             assertThat(available(limiter)).isEqualTo(1);
         }
     }
@@ -445,9 +440,7 @@ class LimitOperatorTest {
                 assertThat(expected).hasMessage("the consumer's fault");
                 source.complete();
             }
-            assertThat(behind.getReceivedOnNext())
-                    .as("behind one that throws in %s", when)
-                    .containsExactly("served");
+            assertThat(behind.getReceivedOnNext()).as("behind one that throws in %s", when).containsExactly("served");
             assertThat(available(limiter)).isEqualTo(1);
         }
         TestPublisher<Integer> single = TestPublisher.create();
@@ -531,9 +524,7 @@ class LimitOperatorTest {
         RateLimiter limiter = limiter(Limit.inFlight(1));
         TestPublisher<String> source = TestPublisher.create();
         var call = source.mono()
-                .transform(limiter.calls()
-                        .retry(RetryPolicy.standard().noTimeout())
-                        .<String>limit())
+                .transform(limiter.calls().retry(RetryPolicy.standard().noTimeout()).<String>limit())
                 .subscribeWith(TestSubscriber.create());
         time.advanceTimeBy(ofDays(365));
         assertThat(call.isTerminated()).isFalse();
@@ -558,10 +549,7 @@ class LimitOperatorTest {
     @Test
     void an_answer_in_time_ends_the_timeout() {
         RateLimiter limiter = limiter(Limit.inFlight(1));
-        Mono.just("done")
-                .delayElement(ofSeconds(1), time)
-                .transform(limiter.limit())
-                .subscribe();
+        Mono.just("done").delayElement(ofSeconds(1), time).transform(limiter.limit()).subscribe();
         assertThat(limiter.snapshot().timers()).isEqualTo(1);
         time.advanceTimeBy(ofSeconds(1));
         assertNobodyWaits(limiter);
@@ -593,6 +581,38 @@ class LimitOperatorTest {
             }
         });
         assertThat(signals).containsExactly("cancel");
+    }
+
+    @Test
+    void an_element_that_comes_after_a_cancel_or_a_timeout_is_discarded() {
+        RateLimiter limiter = limiter(Limit.inFlight(3));
+        for (boolean single : List.of(true, false)) {
+            for (boolean cancelled : List.of(true, false)) {
+                List<Integer> discarded = new ArrayList<>();
+                List<CoreSubscriber<? super Integer>> late = new ArrayList<>();
+                Flux<Integer> keeping = new Flux<>() {
+                    @Override
+                    public void subscribe(CoreSubscriber<? super Integer> actual) {
+                        late.add(actual);
+                        actual.onSubscribe(Operators.emptySubscription());
+                    }
+                };
+                Flux<Integer> limited = single
+                        ? Mono.fromDirect(keeping).transform(limiter.<Integer>limit()).flux()
+                        : keeping.transform(limiter.<Integer>limit());
+                var call = limited.onErrorResume(AttemptTimeoutException.class, e -> Flux.empty())
+                        .doOnDiscard(Integer.class, discarded::add)
+                        .subscribe();
+                if (cancelled) {
+                    call.dispose();
+                } else {
+                    time.advanceTimeBy(ofSeconds(20));
+                }
+                late.get(0).onNext(1);
+                assertThat(discarded).as("single %s, cancelled %s", single, cancelled).containsExactly(1);
+                assertThat(available(limiter)).isEqualTo(3);
+            }
+        }
     }
 
     /** Notes signals and requests nothing by itself. */
