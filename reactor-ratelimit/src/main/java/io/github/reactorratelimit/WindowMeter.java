@@ -83,9 +83,6 @@ class WindowMeter extends Meter {
     @Override
     long expectedAt(long now, long ahead, long cost) {
         long total = Exact.add(ahead, cost);
-        if (total <= permits) {
-            return readyAt(now, total);
-        }
         long first = readyAt(now, (total - 1) % permits + 1);
         return first == Exact.NEVER ? now : Exact.add(first, Exact.floorDiv((total - 1) / permits, span, 0, 1));
     }
