@@ -223,6 +223,10 @@ final class Node {
 
     /** New limits go on from the books of the old ones of their kind and unit, in order. */
     void change(long now, List<Limit> limits, Lanes lanes) {
+        boolean closed = gate.isClosed(now);
+        if (closed) {
+            stopMeters(gate.closedUntil, now);
+        }
         Meter[] before = meters;
         meters = meters(limits, now);
         adopt(now, meters, before);
@@ -230,6 +234,9 @@ final class Node {
         shares = shares(limits, lanes, now);
         for (int lane = 0; lane < shares.length; lane++) {
             adopt(now, shares[lane], sharesBefore[lane]);
+        }
+        if (closed) {
+            stopMeters(now, gate.closedUntil);
         }
         holds = holds();
     }
