@@ -33,7 +33,7 @@ final class Cooldowns {
 
     /** Whether a node is closed on the server's word for longer than is obeyed. */
     boolean isTooLong(long now, Node node) {
-        return node.gate.serverSaid && Exact.subtract(node.gate.closedUntil, now) > settings.maxServerDelayNanos();
+        return Exact.subtract(node.gate.saidUntil, now) > settings.maxServerDelayNanos();
     }
 
     /** Hears what the response to a permit said about its narrowest scope; what was closed, or null. */
@@ -77,8 +77,7 @@ final class Cooldowns {
             }
         }
         wait = jittered(wait, random);
-        gate.serverSaid |= said != null;
-        leaf.close(now, Exact.add(now, wait));
+        close(now, leaf, wait, said != null);
         return new Throttle(leaf, signal, wait);
     }
 
@@ -94,9 +93,16 @@ final class Cooldowns {
             }
         }
         long wait = Exact.add(delay, signal.coarse() ? COARSE_MARGIN_NANOS : 0);
-        leaf.gate.serverSaid = true;
-        leaf.close(now, Exact.add(now, wait));
+        close(now, leaf, wait, true);
         return new Throttle(leaf, signal, wait);
+    }
+
+    private static void close(long now, Node leaf, long wait, boolean said) {
+        long until = Exact.add(now, wait);
+        if (said) {
+            leaf.gate.saidUntil = Math.max(leaf.gate.saidUntil, until);
+        }
+        leaf.close(now, until);
     }
 
     private static @Nullable Quota exhausted(RateLimitSignal signal) {

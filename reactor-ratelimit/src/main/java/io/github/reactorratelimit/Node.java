@@ -206,7 +206,7 @@ final class Node {
         if (gate.isClosed(now)) {
             stopMeters(gate.closedUntil, now);
             gate.closedUntil = now;
-            gate.serverSaid = false;
+            gate.saidUntil = now;
         }
     }
 
