@@ -31,6 +31,11 @@ final class Cooldowns {
         return generation;
     }
 
+    /** From here on permits are told apart from those of before. */
+    int nextGeneration() {
+        return ++generation;
+    }
+
     /** Whether a node is closed on the server's word for longer than is obeyed. */
     boolean isTooLong(long now, Node node) {
         return Exact.subtract(node.gate.saidUntil, now) > settings.maxServerDelayNanos();
@@ -61,7 +66,7 @@ final class Cooldowns {
         boolean nextWave = permitGeneration >= gate.generation || gate.generation == 0;
         if (nextWave) {
             gate.waves = Math.min(gate.waves + 1, 62);
-            gate.generation = ++generation;
+            gate.generation = nextGeneration();
         }
         Duration said = signal.delay();
         long wait;

@@ -153,42 +153,54 @@ final class Node {
     }
 
     void moved(long now, Ticket ticket, int lane, Booking.Phase to) {
+        moved(meters, now, ticket, to);
+        moved(shares[lane], now, ticket, to);
+    }
+
+    private static void moved(Meter[] meters, long now, Ticket ticket, Booking.Phase to) {
         for (Meter meter : meters) {
-            meter.moved(now, ticket.costFor(meter), ticket.phase, ticket.at, ticket.sentAt, to);
-        }
-        for (Meter meter : shares[lane]) {
-            meter.moved(now, ticket.costFor(meter), ticket.phase, ticket.at, ticket.sentAt, to);
+            if (meter.knows(ticket)) {
+                meter.moved(now, ticket.costFor(meter), ticket.phase, ticket.at, ticket.sentAt, to);
+            }
         }
     }
 
     void settle(long now, Ticket ticket, int lane, String unit, long delta) {
+        settle(meters, now, ticket, unit, delta);
+        settle(shares[lane], now, ticket, unit, delta);
+    }
+
+    private static void settle(Meter[] meters, long now, Ticket ticket, String unit, long delta) {
         for (Meter meter : meters) {
-            if (meter.limit.unit().equals(unit)) {
-                meter.settle(now, delta, ticket);
-            }
-        }
-        for (Meter meter : shares[lane]) {
-            if (meter.limit.unit().equals(unit)) {
+            if (meter.knows(ticket) && meter.limit.unit().equals(unit)) {
                 meter.settle(now, delta, ticket);
             }
         }
     }
 
     void refund(long now, Ticket ticket, int lane) {
+        refund(meters, now, ticket);
+        refund(shares[lane], now, ticket);
+    }
+
+    private static void refund(Meter[] meters, long now, Ticket ticket) {
         for (Meter meter : meters) {
-            meter.refund(now, ticket.costFor(meter), ticket);
-        }
-        for (Meter meter : shares[lane]) {
-            meter.refund(now, ticket.costFor(meter), ticket);
+            if (meter.knows(ticket)) {
+                meter.refund(now, ticket.costFor(meter), ticket);
+            }
         }
     }
 
     void release(Ticket ticket, int lane) {
+        release(meters, ticket);
+        release(shares[lane], ticket);
+    }
+
+    private static void release(Meter[] meters, Ticket ticket) {
         for (Meter meter : meters) {
-            meter.release(ticket.demand.costFor(meter));
-        }
-        for (Meter meter : shares[lane]) {
-            meter.release(ticket.demand.costFor(meter));
+            if (meter.knows(ticket)) {
+                meter.release(ticket.demand.costFor(meter));
+            }
         }
     }
 
@@ -222,18 +234,18 @@ final class Node {
     }
 
     /** New limits go on from the books of the old ones of their kind and unit, in order. */
-    void change(long now, List<Limit> limits, Lanes lanes) {
+    void change(long now, List<Limit> limits, Lanes lanes, int generation) {
         boolean closed = gate.isClosed(now);
         if (closed) {
             stopMeters(gate.closedUntil, now);
         }
         Meter[] before = meters;
         meters = meters(limits, now);
-        adopt(now, meters, before);
+        adopt(now, meters, before, generation);
         Meter[][] sharesBefore = shares;
         shares = shares(limits, lanes, now);
         for (int lane = 0; lane < shares.length; lane++) {
-            adopt(now, shares[lane], sharesBefore[lane]);
+            adopt(now, shares[lane], sharesBefore[lane], generation);
         }
         if (closed) {
             stopMeters(now, gate.closedUntil);
@@ -241,14 +253,16 @@ final class Node {
         holds = holds();
     }
 
-    private static void adopt(long now, Meter[] next, Meter[] before) {
+    private static void adopt(long now, Meter[] next, Meter[] before, int generation) {
         boolean[] taken = new boolean[before.length];
         for (Meter meter : next) {
+            meter.since = generation;
             for (int i = 0; i < before.length; i++) {
                 Limit old = before[i].limit;
                 if (!taken[i] && old.kind() == meter.limit.kind() && old.unit().equals(meter.limit.unit())) {
                     taken[i] = true;
                     meter.adopt(now, before[i]);
+                    meter.since = before[i].since;
                     break;
                 }
             }
