@@ -332,11 +332,8 @@ final class Admission {
             for (int i = 0; i < nodes.size(); i++) {
                 nodes.get(i).change(now, limits.get(i), settings.lanes(), generation);
             }
+            turns.touchAll(now, tree.root);
             room.failForbidden(now, tree.root);
-            for (Node node : nodes) {
-                turns.touch(now, node);
-            }
-            turns.touch(now, tree.root);
         });
     }
 

@@ -1,6 +1,6 @@
 package io.github.reactorratelimit;
 
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -15,6 +15,9 @@ final class Node {
     final Object key;
 
     final int depth;
+    /** Rises with every key that comes to be known. */
+    final long number;
+
     final Slot[] slots;
     Meter[] meters;
     /** A permit holds something here, or above, until it is released. */
@@ -23,7 +26,7 @@ final class Node {
     Meter[][] shares;
 
     final Gate gate = new Gate();
-    /** By key; null as long as there are none. */
+    /** By key, as they came to be known; null as long as there are none. */
     @Nullable
     Map<Object, Node> children;
     /** Tickets that wait for it, rest for it, or hold something of it. */
@@ -38,11 +41,12 @@ final class Node {
     @Nullable
     Node newer;
 
-    Node(@Nullable Node parent, Object key, String label, List<Limit> limits, Lanes lanes, long now) {
+    Node(@Nullable Node parent, Object key, String label, List<Limit> limits, Lanes lanes, long number, long now) {
         this.parent = parent;
         this.key = key;
         this.label = label;
         this.depth = parent == null ? 0 : parent.depth + 1;
+        this.number = number;
         this.meters = meters(limits, now);
         this.shares = shares(limits, lanes, now);
         this.holds = holds();
@@ -297,9 +301,32 @@ final class Node {
         return true;
     }
 
+    /** The order in which keys that change at the same time are placed: everything below a key before it. */
+    boolean isPlacedBefore(Node other) {
+        int shared = Math.min(depth, other.depth);
+        Node here = above(shared);
+        Node there = other.above(shared);
+        if (here == there) {
+            return depth > other.depth;
+        }
+        while (here.parent != null && there.parent != null && here.parent != there.parent) {
+            here = here.parent;
+            there = there.parent;
+        }
+        return here.number < there.number;
+    }
+
+    private Node above(int wanted) {
+        Node node = this;
+        while (node.depth > wanted && node.parent != null) {
+            node = node.parent;
+        }
+        return node;
+    }
+
     void addChild(Node child) {
         if (children == null) {
-            children = new HashMap<>();
+            children = new LinkedHashMap<>();
         }
         children.put(child.key, child);
     }

@@ -78,6 +78,16 @@ final class Turns {
         }
     }
 
+    /** Everything below this node changed, and it too: all are placed anew, the narrow ones first. */
+    void touchAll(long now, Node node) {
+        if (node.children != null) {
+            for (Node child : node.children.values()) {
+                touchAll(now, child);
+            }
+        }
+        place(now, node);
+    }
+
     /** Takes the one whose turn it is out of its line, and moves the rings on its path one on; null if nobody's is. */
     @Nullable
     Ticket next(long now) {
