@@ -159,7 +159,8 @@ final class Turns {
             return false;
         }
         slot.leaveRing();
-        long until = fits ? Exact.NEVER : Math.max(shared, share);
+        // Once it fits the node itself, it no longer keeps the turn of those below.
+        long until = fits ? Exact.NEVER : shared > now ? shared : share;
         if (blocked && slot.lane == node.slots.length - 1) {
             until = Math.min(until, Exact.add(slot.servedAt, ageingNanos));
         }
