@@ -331,7 +331,7 @@ final class WaitingRoom {
         }
     }
 
-    /** Fails all who wait or rest, and forgets every timer. */
+    /** Fails all who wait or rest; with a cause, forgets every timer too. */
     void failAll(long now, Node root, @Nullable Throwable cause) {
         List<Ticket> all = waitingBelow(root);
         for (Timed timed : timers.all()) {
@@ -344,7 +344,9 @@ final class WaitingRoom {
             end(now, ticket, true, true);
             turnAway(ticket, Refusals.disposed(settings.name(), slot.node, cause));
         }
-        timers.clear();
+        if (cause != null) {
+            timers.clear(); // Nobody would ring for the timeouts of those who run.
+        }
     }
 
     private static List<Ticket> waitingBelow(Node node) {
