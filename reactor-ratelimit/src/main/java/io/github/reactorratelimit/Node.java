@@ -22,6 +22,8 @@ final class Node {
     Meter[] meters;
     /** A permit holds something here, or above, until it is released. */
     boolean holds;
+    /** A limit here may be spent for good. */
+    boolean budgeted;
     /** Per lane, the books of its share of every limit; an empty row for a lane without one. */
     Meter[][] shares;
 
@@ -50,6 +52,7 @@ final class Node {
         this.meters = meters(limits, now);
         this.shares = shares(limits, lanes, now);
         this.holds = holds();
+        this.budgeted = has(Limit.Kind.TOTAL);
         this.lastUsed = now;
         this.slots = new Slot[lanes.count()];
         for (int lane = 0; lane < slots.length; lane++) {
@@ -58,12 +61,16 @@ final class Node {
     }
 
     private boolean holds() {
+        return has(Limit.Kind.IN_FLIGHT) || (parent != null && parent.holds);
+    }
+
+    private boolean has(Limit.Kind kind) {
         for (Meter meter : meters) {
-            if (meter.limit.kind() == Limit.Kind.IN_FLIGHT) {
+            if (meter.limit.kind() == kind) {
                 return true;
             }
         }
-        return parent != null && parent.holds;
+        return false;
     }
 
     private static Meter[] meters(List<Limit> limits, long now) {
@@ -255,6 +262,7 @@ final class Node {
             stopMeters(now, gate.closedUntil);
         }
         holds = holds();
+        budgeted = has(Limit.Kind.TOTAL);
     }
 
     private static void adopt(long now, Meter[] next, Meter[] before, int generation) {

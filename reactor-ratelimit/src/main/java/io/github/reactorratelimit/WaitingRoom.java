@@ -141,7 +141,12 @@ final class WaitingRoom {
         for (int i = 0; i < PASS; i++) {
             Ticket ticket = turns.next(now);
             if (ticket == null) {
-                return true;
+                ticket = turns.hopeless();
+                if (ticket == null) {
+                    return true;
+                }
+                failForbidden(now, ticket);
+                continue;
             }
             Slot slot = slot(ticket);
             timers.remove(ticket);
@@ -322,12 +327,16 @@ final class WaitingRoom {
     /** Fails all who can never pass any more. */
     void failForbidden(long now, Node root) {
         for (Ticket ticket : waitingBelow(root)) {
-            Slot slot = slot(ticket);
-            Limit limit = forbidding(ticket.demand, slot.node, slot.lane);
-            if (limit != null) {
-                leaveLine(now, ticket);
-                turnAway(ticket, Refusals.never(settings.name(), slot.node, ticket.demand, limit));
-            }
+            failForbidden(now, ticket);
+        }
+    }
+
+    private void failForbidden(long now, Ticket ticket) {
+        Slot slot = slot(ticket);
+        Limit limit = forbidding(ticket.demand, slot.node, slot.lane);
+        if (limit != null) {
+            leaveLine(now, ticket);
+            turnAway(ticket, Refusals.never(settings.name(), slot.node, ticket.demand, limit));
         }
     }
 
