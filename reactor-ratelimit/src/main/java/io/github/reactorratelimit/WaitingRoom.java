@@ -188,7 +188,10 @@ final class WaitingRoom {
     private void rested(long now, Ticket ticket) {
         Slot slot = slot(ticket);
         long left = Math.max(1, Exact.subtract(ticket.at, now));
-        RateLimitException refusal = cannotWait(now, ticket, slot.node, slot.lane, left);
+        Limit forbidding = forbidding(ticket.demand, slot.node, slot.lane);
+        RateLimitException refusal = forbidding != null
+                ? Refusals.never(settings.name(), slot.node, ticket.demand, forbidding)
+                : cannotWait(now, ticket, slot.node, slot.lane, left);
         if (refusal == null) {
             wait(now, ticket, slot, ticket.at);
         } else {
