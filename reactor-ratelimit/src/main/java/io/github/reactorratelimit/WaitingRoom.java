@@ -217,8 +217,8 @@ final class WaitingRoom {
         for (Node node = slot.node; node != null; node = node.parent) {
             node.moved(now, ticket, slot.lane, to);
         }
-        if (to == Phase.ENDED && ticket.phase == Phase.UNSENT) {
-            ticket.sentAt = now; // It counts as if it had been sent at its end.
+        if (ticket.phase == Phase.UNSENT) {
+            ticket.sentAt = now; // Nobody told: it counts as if it had been sent with its head, or at its end.
         }
         ticket.phase = to;
         ticket.at = now;

@@ -125,9 +125,16 @@ class WindowMeter extends Meter {
         settle(now, -cost, booking);
     }
 
-    /** An ordinary window left an attempt that ended where it was when it was sent. */
+    /** An ordinary window counts from the end of the transit, if the head came later or not at all. */
     private long key(Phase phase, long since, long sentAt) {
-        return phase == Phase.ENDED && !strict ? sentAt : since;
+        if (strict) {
+            return since;
+        }
+        return switch (phase) {
+            case UNSENT, SENT -> since;
+            case ENDED -> sentAt;
+            case HEADED -> Math.min(since, Exact.add(sentAt, TRANSIT_NANOS));
+        };
     }
 
     /** Changes the entry of a permit, wherever time has carried it; nothing if it is over: no correction reaches a later span. */
