@@ -8,5 +8,6 @@ abstract class Timed {
     long dueAt;
     /** Rises with every setting, so that what is due at one instant comes as it was set. */
     int order;
+
     int place = NOWHERE;
 }
