@@ -55,8 +55,6 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private @Nullable Context context;
     /** What ends the attempt when the time to drain is over; one of our own, or an adapter's. */
     private volatile @Nullable Runnable draining;
-    /** What an adapter told before its error. */
-    private volatile @Nullable Failure told;
 
     private volatile int state;
     private volatile @Nullable Subscription upstream;
@@ -255,13 +253,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     @Override
     public void failing(Failure failure) {
-        told = failure;
-    }
-
-    @Override
-    @Nullable
-    Failure told() {
-        return told;
+        behind().told(failure);
     }
 
     @Override

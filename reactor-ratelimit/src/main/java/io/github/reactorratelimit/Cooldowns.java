@@ -31,9 +31,14 @@ final class Cooldowns {
         return generation;
     }
 
+    /** From here on permits are told apart from those of before. */
+    int nextGeneration() {
+        return ++generation;
+    }
+
     /** Whether a node is closed on the server's word for longer than is obeyed. */
     boolean isTooLong(long now, Node node) {
-        return node.gate.serverSaid && Exact.subtract(node.gate.closedUntil, now) > settings.maxServerDelayNanos();
+        return Exact.subtract(node.gate.saidUntil, now) > settings.maxServerDelayNanos();
     }
 
     /** Hears what the response to a permit said about its narrowest scope; what was closed, or null. */
@@ -61,7 +66,7 @@ final class Cooldowns {
         boolean nextWave = permitGeneration >= gate.generation || gate.generation == 0;
         if (nextWave) {
             gate.waves = Math.min(gate.waves + 1, 62);
-            gate.generation = ++generation;
+            gate.generation = nextGeneration();
         }
         Duration said = signal.delay();
         boolean serverSaid = false;
@@ -99,11 +104,12 @@ final class Cooldowns {
         return new Throttle(leaf, signal, wait);
     }
 
-    private static void close(long now, Node leaf, long wait, boolean serverSaid) {
+    private static void close(long now, Node leaf, long wait, boolean said) {
         long until = Exact.add(now, wait);
-        boolean longer = until > leaf.gate.closedUntil;
+        if (said) {
+            leaf.gate.saidUntil = Math.max(leaf.gate.saidUntil, until);
+        }
         leaf.close(now, until);
-        leaf.gate.serverSaid |= serverSaid && longer;
     }
 
     private static @Nullable Quota exhausted(RateLimitSignal signal) {

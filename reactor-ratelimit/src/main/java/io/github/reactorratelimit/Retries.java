@@ -31,6 +31,7 @@ final class Retries {
     private boolean failing;
     private @Nullable Throwable last;
     private @Nullable Throwable sentence;
+    private @Nullable Failure told;
     private final List<Throwable> earlier = new ArrayList<>(2);
 
     Retries(Settings settings, RetryPolicy policy, RetryBudget budget, Demand demand, long startedAt) {
@@ -68,6 +69,18 @@ final class Retries {
 
     @Nullable
     Throwable last() {
+        return last;
+    }
+
+    /** An adapter tells how far the attempt got, for an error that nobody knows. */
+    void told(Failure failure) {
+        told = failure;
+    }
+
+    @Nullable
+    Failure takeTold() {
+        Failure last = told;
+        told = null;
         return last;
     }
 
