@@ -38,7 +38,9 @@ final class Turns {
         }
         for (Node node = leaf; node != null; node = node.parent) {
             for (Slot slot : node.slots) {
-                boolean before = slot.lane <= lane || (slot.lane == node.slots.length - 1 && isAged(now, slot));
+                boolean before = slot.lane == lane
+                        || (slot.lane < lane && !slot.parkedByShare)
+                        || (slot.lane == node.slots.length - 1 && isAged(now, slot));
                 if (before && slot.state != State.EMPTY) {
                     return true;
                 }
@@ -132,6 +134,7 @@ final class Turns {
         Ticket candidate = slot.candidate();
         if (candidate == null) {
             park(slot, State.EMPTY, Exact.NEVER);
+            slot.parkedByShare = false;
             slot.leaveRing();
             return false;
         }
@@ -143,6 +146,7 @@ final class Turns {
         long shared = node.sharedReadyAt(now, candidate.demand);
         long share = node.shareReadyAt(now, candidate.demand, slot.lane);
         boolean fits = shared <= now && share <= now;
+        slot.parkedByShare = shared <= now && share > now;
         if (fits && !blocked) {
             park(slot, State.OFFERED, Exact.NEVER);
             slot.joinRing();
