@@ -13,7 +13,9 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.reactivestreams.Subscription;
 import reactor.core.Disposable;
+import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 import reactor.test.StepVerifier;
@@ -52,6 +54,28 @@ class TestPermitSourceTest {
                 .verify();
 
         assertThat(source.asks()).hasSize(1);
+    }
+
+    @Test
+    void a_subscriber_that_cancels_first_does_not_ask_any_more() {
+        TestPermitSource source = TestPermitSource.granting();
+        AtomicInteger granted = new AtomicInteger();
+
+        source.acquire(SEARCH).subscribe(new BaseSubscriber<>() {
+            @Override
+            protected void hookOnSubscribe(Subscription subscription) {
+                subscription.cancel();
+                subscription.request(1);
+            }
+
+            @Override
+            protected void hookOnNext(Permit permit) {
+                granted.incrementAndGet();
+            }
+        });
+
+        assertThat(granted).hasValue(0);
+        assertThat(source.asks()).isEmpty();
     }
 
     @Test
