@@ -43,7 +43,9 @@ final class Turns {
         }
         for (Node node = leaf; node != null; node = node.parent) {
             for (Slot slot : node.slots) {
-                boolean before = slot.lane <= lane || (slot.lane == node.slots.length - 1 && isAged(now, slot));
+                boolean before = slot.lane == lane
+                        || (slot.lane < lane && !slot.parkedByShare)
+                        || (slot.lane == node.slots.length - 1 && isAged(now, slot));
                 if (before && slot.state != State.EMPTY) {
                     return true;
                 }
@@ -166,6 +168,7 @@ final class Turns {
         Ticket candidate = slot.candidate();
         if (candidate == null) {
             park(slot, State.EMPTY, Exact.NEVER);
+            slot.parkedByShare = false;
             slot.leaveRing();
             return false;
         }
@@ -177,6 +180,7 @@ final class Turns {
         long shared = node.sharedReadyAt(now, candidate.demand);
         long share = node.shareReadyAt(now, candidate.demand, slot.lane);
         boolean fits = shared <= now && share <= now;
+        slot.parkedByShare = shared <= now && share > now;
         if (fits && !blocked) {
             park(slot, State.OFFERED, Exact.NEVER);
             slot.joinRing();

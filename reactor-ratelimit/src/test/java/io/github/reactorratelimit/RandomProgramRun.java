@@ -114,7 +114,7 @@ final class RandomProgramRun {
 
     private void acquire(Step step, long restNanos) {
         Demand demand = demand(step);
-        Ticket.Tells tells = Ticket.Tells.values()[step.pick() % 3];
+        Ticket.Tells tells = List.of(Ticket.Tells.values()).get(step.pick() % 3);
         Recorded ticket = new Recorded(model.all().size() + 1000, demand, tells);
         ticket.front = step.pick() % 7 == 6;
         ModelDemand modelled = modelled(step, ticket.id, demand, ticket.front, tells);

@@ -5,10 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.reactorratelimit.Booking.Phase;
 import java.time.Duration;
 import java.util.Comparator;
+import java.util.List;
 import java.util.PriorityQueue;
 import java.util.Random;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** The window is counted at the client so that it holds at the server, whatever the way there is like. */
@@ -20,7 +22,7 @@ class WindowAtTheServerTest {
     @Property(tries = 1_000)
     void a_server_never_counts_more_than_n_of_a_strict_window(@ForAll long seed) {
         Random random = new Random(seed);
-        Latency latency = Latency.values()[random.nextInt(Latency.values().length)];
+        Latency latency = List.of(Latency.values()).get(random.nextInt(Latency.values().length));
         SimulatedWindowServer server = run(random, latency, true);
 
         assertThat(server.requests()).isPositive();
@@ -89,7 +91,7 @@ class WindowAtTheServerTest {
     }
 
     /** What happens to a request that was sent: it arrives, or its attempt goes on to another phase. */
-    private record Event(long at, long sentAt, Phase phase) {
+    private record Event(long at, long sentAt, @Nullable Phase phase) {
 
         void happen(WindowMeter meter, SimulatedWindowServer server) {
             if (phase == null) {
