@@ -5,6 +5,7 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.AppenderBase;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.util.ResourceLeakDetector;
+import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -15,6 +16,9 @@ import org.slf4j.LoggerFactory;
 
 /** Fails a test class during which a buffer was forgotten, as Netty's leak detector tells it. */
 final class NoLeaks implements BeforeAllCallback, AfterAllCallback {
+
+    /** What is dropped is not noticed all at once. */
+    private static final int ROUNDS = 4;
 
     private final Records records = new Records();
 
@@ -42,21 +46,33 @@ final class NoLeaks implements BeforeAllCallback, AfterAllCallback {
     }
 
     List<String> stopListening() {
-        collectGarbage();
-        // The detector looks for what was lost whenever something new is handed out.
-        for (int i = 0; i < 100; i++) {
-            ByteBufAllocator.DEFAULT.buffer(16).release();
+        for (int round = 0; round < ROUNDS; round++) {
+            collectGarbage();
+            // The detector looks for what was lost whenever something new is handed out.
+            for (int i = 0; i < 10; i++) {
+                ByteBufAllocator.DEFAULT.buffer(16).release();
+            }
         }
         logger().detachAppender(records);
         logger().setAdditive(true);
         return List.copyOf(records.found);
     }
 
+    /** Returns when something that was dropped just now has been found to be. */
     private static void collectGarbage() {
-        WeakReference<Object> canary = new WeakReference<>(new Object());
-        for (int i = 0; i < 50 && canary.get() != null; i++) {
-            System.gc();
+        ReferenceQueue<Object> dropped = new ReferenceQueue<>();
+        WeakReference<Object> canary = new WeakReference<>(new Object(), dropped);
+        try {
+            for (int i = 0; i < 100; i++) {
+                System.gc();
+                if (dropped.remove(100) == canary) {
+                    return;
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
+        throw new IllegalStateException("the garbage is not collected");
     }
 
     private static Logger logger() {

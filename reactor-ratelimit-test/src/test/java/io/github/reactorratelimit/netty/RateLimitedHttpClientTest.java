@@ -21,6 +21,7 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpMethod;
 import java.io.IOException;
 import java.net.ConnectException;
+import java.net.SocketException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -193,7 +194,7 @@ class RateLimitedHttpClientTest {
 
     @Test
     void a_failure_of_the_callers_own_is_not_taken_for_one_of_the_call() {
-        ConnectException own = new ConnectException("somebody else's connection");
+        SocketException own = new SocketException("somebody else's connection was reset");
         try (Wire wire = Wire.to(always(Reply.ok()))) {
             assertThat(failure(wire.get()
                             .responseSingle(
@@ -304,6 +305,18 @@ class RateLimitedHttpClientTest {
             outcome(RateLimitedHttpClient.of(patient, wire.api).get().uri("/x"));
 
             assertThat(timeouts).containsExactly(5_000, 30_000);
+        }
+    }
+
+    @Test // B29
+    void the_clients_own_retry_is_off_here_and_as_it_was_in_the_client_that_was_given() {
+        List<Boolean> off = new ArrayList<>();
+        try (Wire wire = Wire.to(always(Reply.ok()))) {
+            HttpClient watched = wire.plain.doOnConnect(config -> off.add(config.isRetryDisabled()));
+            outcome(RateLimitedHttpClient.of(watched, wire.api).get().uri("/x"));
+            watched.get().uri("/x").response().block(Wire.PATIENCE);
+
+            assertThat(off).containsExactly(true, false);
         }
     }
 
