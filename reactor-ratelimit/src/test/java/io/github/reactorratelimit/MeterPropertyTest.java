@@ -64,7 +64,8 @@ class MeterPropertyTest {
                 call.sentAt = now;
             }
         } else if (now > call.sentAt && random.nextInt(2) == 0) {
-            // The server saw it between its sending and its head; without strict() at most one transit after it was sent.
+            // The server saw it between its sending and its head; without strict() at most one transit after it was
+            // sent.
             long latest = slow ? now : Math.min(now, call.sentAt + TRANSIT);
             seen.add(new Seen(call.sentAt + (long) (random.nextDouble() * (latest - call.sentAt + 1)), call.cost));
             if (random.nextInt(4) == 0) {

@@ -19,7 +19,9 @@ class OrderOfGrantsTest {
     }
 
     private List<Asked> ask(RateLimiter limiter, Demand demand, int times) {
-        return IntStream.range(0, times).mapToObj(i -> time.ask(limiter, demand)).toList();
+        return IntStream.range(0, times)
+                .mapToObj(i -> time.ask(limiter, demand))
+                .toList();
     }
 
     @Test
