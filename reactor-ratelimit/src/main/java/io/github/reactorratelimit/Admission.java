@@ -201,7 +201,7 @@ final class Admission {
     /** The request is written now. */
     void sent(Ticket ticket) {
         pass(now -> {
-            if (ticket.stage == Stage.HELD && !ticket.sentTold && ticket.phase != Phase.HEADED) {
+            if (ticket.stage == Stage.HELD && ticket.phase == Phase.UNSENT) {
                 ticket.sentTold = true;
                 room.move(now, ticket, Phase.SENT);
                 ticket.sentAt = now;

@@ -125,7 +125,7 @@ final class Cooldowns {
 
     private long doubled(long base, int wave) {
         long cap = settings.maxCooldownNanos();
-        long factor = 1L << Math.min(wave - 1, 62);
+        long factor = 1L << Math.min(Math.max(wave, 1) - 1, 62);
         return base > cap / factor ? cap : base * factor;
     }
 

@@ -192,7 +192,7 @@ final class Turns {
         }
         // Once it fits the node itself, it no longer keeps the turn of those below.
         long until = fits ? Exact.NEVER : shared > now ? shared : share;
-        if (blocked && slot.lane == node.slots.length - 1) {
+        if (slot.lane > 0 && slot.lane == node.slots.length - 1 && !isAged(now, slot)) {
             until = Math.min(until, Exact.add(slot.servedAt, ageingNanos));
         }
         park(slot, State.PARKED, until);

@@ -33,8 +33,8 @@ import org.jspecify.annotations.Nullable;
  *       then rests, deadlines and timeouts end in the order in which they were fixed; before a deadline fails anybody, all
  *       who can go at that instant go.
  *   <li>When nobody can go, a candidate fails for whom a budget of that key is spent: nothing would ever let it go.
- *   <li>Who comes and finds nobody waiting for one of its keys, in its own or a higher lane or in an overdue lowest one,
- *       goes at once if it fits everywhere.
+ *   <li>Who comes goes at once if it fits everywhere, unless one of its keys has a candidate in the same lane, in a higher
+ *       one, or in a lowest lane that is overdue.
  * </ol>
  */
 final class Model {
@@ -260,10 +260,7 @@ final class Model {
                         tell(due, "refused: waited " + Duration.ofNanos(now - due.joinedAt));
                     }
                 }
-                default -> {
-                    due.timedOut = true;
-                    tell(due, "timeout");
-                }
+                default -> tell(due, "timeout");
             }
         }
         letGo();
@@ -431,15 +428,14 @@ final class Model {
     // ----------------------------------------------------------------------------------------------------- hearing
 
     void sent(ModelDemand demand) {
-        if (demand.state == State.HELD && !demand.sentTold && !demand.isHeaded()) {
-            demand.sentTold = true;
+        if (demand.state == State.HELD && demand.sentAt == Exact.NEVER && !demand.isHeaded()) {
             demand.sentAt = now;
         }
         letGo();
     }
 
     void watch(ModelDemand demand, long nanos) {
-        if (demand.state == State.HELD && !demand.timedOut && !demand.isHeaded()) {
+        if (demand.state == State.HELD && !demand.isHeaded()) {
             fix(demand, now + nanos);
         }
         letGo();
@@ -514,7 +510,11 @@ final class Model {
         Duration delay = signal.delay();
         if (delay != null) {
             long wait = delay.toNanos() + (signal.coarse() ? SECOND : 0);
-            closeAsTold(key, jittered(wait < COOLDOWN_FLOOR ? doubled(COOLDOWN_FLOOR, key.waves) : wait));
+            if (wait < COOLDOWN_FLOOR) {
+                key.close(now, now + jittered(doubled(COOLDOWN_FLOOR, key.waves)));
+            } else {
+                closeAsTold(key, jittered(wait));
+            }
         } else if (nextWave) {
             key.close(now, now + jittered(doubled(settings.cooldownNanos(), key.waves)));
         }
@@ -526,7 +526,7 @@ final class Model {
     }
 
     private long doubled(long nanos, int wave) {
-        return Math.min(settings.maxCooldownNanos(), nanos << Math.min(wave - 1, 20));
+        return Math.min(settings.maxCooldownNanos(), nanos << Math.min(Math.max(wave, 1) - 1, 20));
     }
 
     private long jittered(long nanos) {

@@ -72,8 +72,14 @@ final class ModelAudit {
         return seen == Exact.NEVER ? one.endedAt : seen;
     }
 
-    /** No more than fits at once, and what the rate brings, in any stretch up to the last. */
+    /**
+     * No more than fits at once, and what the rate brings, in any stretch up to the last. What is given back keeps what
+     * accrued while it was out, so such programs show nothing.
+     */
     private static void isPaced(List<ModelDemand> grants, Limit limit) {
+        if (grants.stream().anyMatch(one -> least(one, limit) < one.cost(limit))) {
+            return;
+        }
         ModelDemand last = grants.get(grants.size() - 1);
         long[] rate = limit.rate();
         long most = limit.burstPermits();

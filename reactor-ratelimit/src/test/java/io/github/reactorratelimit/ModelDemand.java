@@ -38,9 +38,7 @@ final class ModelDemand {
     long sentAt = Exact.NEVER;
     long headAt = Exact.NEVER;
     long endedAt = Exact.NEVER;
-    boolean sentTold;
     boolean refunded;
-    boolean timedOut;
     final Map<String, Long> settled = new LinkedHashMap<>();
 
     ModelDemand(int id, Demand asked, ModelKey leaf, int lane, boolean front, Ticket.Tells tells) {

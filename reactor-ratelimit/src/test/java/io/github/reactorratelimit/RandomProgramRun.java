@@ -37,7 +37,15 @@ final class RandomProgramRun {
         40_000 * MILLI
     };
     private static final long[] WAITS = {
-        Exact.NEVER, 0, Exact.NEVER, 300 * MILLI, 1_000 * MILLI, 3_000 * MILLI, 10_000 * MILLI, 30_000 * MILLI
+        Exact.NEVER,
+        0,
+        Exact.NEVER,
+        300 * MILLI,
+        701 * MILLI,
+        1_001 * MILLI,
+        2_002 * MILLI,
+        3_003 * MILLI,
+        30_000 * MILLI
     };
     private static final List<RateLimitSignal> SIGNALS = List.of(
             RateLimitSignal.none(200),

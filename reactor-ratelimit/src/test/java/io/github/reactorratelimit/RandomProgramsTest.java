@@ -8,9 +8,11 @@ import java.util.List;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.Combinators;
+import net.jqwik.api.EdgeCasesMode;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
+import net.jqwik.api.RandomDistribution;
 import net.jqwik.api.Tuple;
 
 /**
@@ -19,39 +21,44 @@ import net.jqwik.api.Tuple;
  */
 class RandomProgramsTest {
 
-    @Property
+    @Property(edgeCases = EdgeCasesMode.NONE)
     void the_core_does_what_the_model_does(@ForAll("programs") RandomProgram program) {
         new RandomProgramRun(program).run();
     }
 
     @Provide
     Arbitrary<RandomProgram> programs() {
-        return Arbitraries.integers()
-                .between(0, 2)
-                .flatMap(depth -> Combinators.combine(
-                                shares().list().ofMinSize(1).ofMaxSize(3),
-                                limits().list().ofMaxSize(2).list().ofSize(depth + 1),
-                                limits().list().ofMaxSize(2).list().ofSize(depth + 1),
-                                Arbitraries.of(false, false, true),
-                                Arbitraries.of(Duration.ofSeconds(30), Duration.ofSeconds(2)),
-                                Arbitraries.of(List.of(1_000, 1_000), List.of(6, 3)),
-                                Arbitraries.of(0.0, 0.2),
-                                steps().list().ofMinSize(1).ofMaxSize(150))
-                        .as(RandomProgram::new));
+        return upTo(2).flatMap(depth -> Combinators.combine(
+                        upTo(2).flatMap(lanes -> shares().list().ofSize(lanes + 1)),
+                        level().list().ofSize(depth + 1),
+                        level().list().ofSize(depth + 1),
+                        Arbitraries.of(false, false, true),
+                        Arbitraries.of(Duration.ofSeconds(30), Duration.ofSeconds(2), Duration.ofMillis(500)),
+                        Arbitraries.of(List.of(1_000, 1_000), List.of(1_000, 1_000), List.of(6, 3)),
+                        Arbitraries.of(0.0, 0.2),
+                        steps().list().ofMinSize(1).ofMaxSize(200).withSizeDistribution(RandomDistribution.uniform()))
+                .as(RandomProgram::new));
+    }
+
+    private static Arbitrary<Integer> upTo(int most) {
+        return Arbitraries.integers().between(0, most).withDistribution(RandomDistribution.uniform());
     }
 
     private static Arbitrary<Share> shares() {
         return Arbitraries.of(1.0, 0.5, 0.34).map(Share::of);
     }
 
+    private static Arbitrary<List<Limit>> level() {
+        return upTo(2).flatMap(size -> limits().list().ofSize(size));
+    }
+
     private static Arbitrary<Limit> limits() {
-        Arbitrary<Integer> permits = Arbitraries.integers().between(1, 6);
+        Arbitrary<Integer> permits = upTo(5).map(n -> n + 1);
         Arbitrary<Duration> periods = Arbitraries.of(1_000, 2_000, 3_000, 700).map(Duration::ofMillis);
         Arbitrary<Limit> windows = Combinators.combine(permits, periods).as((n, period) -> Limit.of(n, period));
         Arbitrary<Limit> spaced = Combinators.combine(permits, permits, periods)
                 .as((n, burst, period) -> Limit.of(n, period).burst(Math.min(n, burst)));
-        Arbitrary<Limit> buckets = Combinators.combine(
-                        permits, permits, periods, Arbitraries.integers().between(0, 3))
+        Arbitrary<Limit> buckets = Combinators.combine(permits, permits, periods, upTo(3))
                 .as((capacity, refill, period, kind) -> bucket(Limit.bucket(capacity, refill, period), kind));
         Arbitrary<Limit> inFlight = permits.map(Limit::inFlight);
         Arbitrary<Limit> kinds = Arbitraries.frequencyOf(
@@ -59,7 +66,7 @@ class RandomProgramsTest {
                 Tuple.of(4, spaced),
                 Tuple.of(6, buckets),
                 Tuple.of(4, inFlight),
-                Tuple.of(1, Arbitraries.integers().between(3, 30).map(Limit::total)));
+                Tuple.of(1, upTo(27).map(n -> Limit.total(n + 3))));
         return Combinators.combine(kinds, Arbitraries.of(false, false, false, true))
                 .as((limit, tokens) -> tokens ? limit.unit("tokens") : limit);
     }
@@ -69,8 +76,8 @@ class RandomProgramsTest {
     }
 
     private static Arbitrary<Step> steps() {
-        Arbitrary<Integer> small = Arbitraries.integers().between(0, 5);
-        Arbitrary<Integer> any = Arbitraries.integers().between(0, 41);
+        Arbitrary<Integer> small = upTo(5);
+        Arbitrary<Integer> any = upTo(839);
         return Combinators.combine(ops(), small, small, any, small, any, any).as(Step::new);
     }
 
