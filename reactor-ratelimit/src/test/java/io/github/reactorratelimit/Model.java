@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  *       who can go at that instant go.
  *   <li>When nobody can go, a candidate fails for whom a budget of that key is spent: nothing would ever let it go.
  *   <li>Who comes goes at once if it fits everywhere, unless one of its keys has a candidate in the same lane, in a higher
- *       one, or in a lowest lane that is overdue.
+ *       one that is not held up by its own share alone, or in a lowest lane that is overdue.
  * </ol>
  */
 final class Model {
@@ -175,13 +175,22 @@ final class Model {
     private boolean othersComeFirst(ModelKey leaf, int lane) {
         for (ModelKey key : leaf.path()) {
             for (int other = 0; other < key.turns.size(); other++) {
-                boolean before = other <= lane || (other == key.turns.size() - 1 && isOverdue(key));
+                boolean before = other == lane
+                        || (other < lane && !isHeldUpByItsShare(key, other))
+                        || (other == key.turns.size() - 1 && isOverdue(key));
                 if (before && key.turns.get(other).wanted) {
                     return true;
                 }
             }
         }
         return false;
+    }
+
+    private boolean isHeldUpByItsShare(ModelKey key, int lane) {
+        ModelDemand candidate = candidate(key, lane);
+        return candidate != null
+                && key.readyAt(now, candidate.asked) <= now
+                && key.shareReadyAt(now, candidate.asked, lane) > now;
     }
 
     private void grant(ModelDemand demand) {
