@@ -370,7 +370,8 @@ final class Admission {
         Ticket out;
         synchronized (monitor) {
             long now = begin(scheduler, raw);
-            if (ticket.stage == Stage.HELD && !ticket.timedOut && (pastHead || ticket.phase != Phase.HEADED)) {
+            if (ticket.stage == Stage.HELD && (pastHead || (!ticket.timedOut && ticket.phase != Phase.HEADED))) {
+                ticket.timedOut = false;
                 timers.set(ticket, Exact.add(now, nanos));
             }
             out = finish(now);

@@ -44,6 +44,14 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
     private static final AtomicReferenceFieldUpdater<Attempt, Subscription> UPSTREAM =
             AtomicReferenceFieldUpdater.newUpdater(Attempt.class, Subscription.class, "upstream");
 
+    @SuppressWarnings("rawtypes")
+    private static final AtomicIntegerFieldUpdater<Attempt> JUDGED_BY =
+            AtomicIntegerFieldUpdater.newUpdater(Attempt.class, "judgedBy");
+
+    private static final int NOBODY = 0;
+    private static final int SOURCE = 1;
+    private static final int TIMEOUT = 2;
+
     private static final RateLimitSignal NOTHING = RateLimitSignal.none(0);
 
     private final Limited<T> limited;
@@ -56,6 +64,9 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
     private long requested;
     private volatile int state;
     private volatile @Nullable Subscription upstream;
+    /** Who came first, a signal of the source or the timeout: a call has one verdict on an attempt. */
+    private volatile int judgedBy;
+
     private volatile boolean headed;
     private boolean emitted;
     /** Its response is no success, even if it is handed on. */
@@ -196,7 +207,9 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
         if (drain != null) {
             drain.cancel();
             drain.over();
-        } else if (state == RUNNING && !headed && admission().now() - sentAt >= longestNanos()) {
+        } else if (state == RUNNING
+                && admission().now() - sentAt >= longestNanos()
+                && JUDGED_BY.compareAndSet(this, NOBODY, TIMEOUT)) {
             long timeout = longestNanos();
             boolean sent = tells != Tells.SENDING || sentTold;
             end(judge(new AttemptTimeoutException(name(), keys(), java.time.Duration.ofNanos(timeout), sent)), true);
@@ -230,6 +243,9 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
     }
 
     private Verdict head(RateLimitSignal signal) {
+        if (!isInTime()) {
+            return Verdict.discard(Again.INSTANCE); // Nobody listens any more.
+        }
         headed = true;
         Throwable failure = judge(signal, null);
         if (failure == null) {
@@ -275,9 +291,13 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
         return 0;
     }
 
+    private boolean isInTime() {
+        return judgedBy == SOURCE || JUDGED_BY.compareAndSet(this, NOBODY, SOURCE);
+    }
+
     @Override
     public void onNext(T element) {
-        if (state != RUNNING || draining != null) {
+        if (state != RUNNING || draining != null || !isInTime()) {
             late(element);
             return;
         }
@@ -342,7 +362,7 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
 
     @Override
     public void onComplete() {
-        if (draining == null && STATE.compareAndSet(this, RUNNING, DONE)) {
+        if (draining == null && isInTime() && STATE.compareAndSet(this, RUNNING, DONE)) {
             Ticket out = concluded();
             try {
                 actual.onComplete();
@@ -362,7 +382,7 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
 
     @Override
     public void onError(Throwable error) {
-        if (state != RUNNING || draining != null) {
+        if (state != RUNNING || draining != null || !isInTime()) {
             Operators.onErrorDropped(error, currentContext());
             return;
         }
