@@ -141,7 +141,10 @@ final class Attempt<T> extends Ticket implements CoreSubscriber<T>, Subscription
                 }
                 admission().abort(this);
             }
-            case HANDED_ON -> Operators.terminate(UPSTREAM, this);
+            case HANDED_ON -> {
+                Operators.terminate(UPSTREAM, this);
+                behind().abandon();
+            }
             default -> {}
         }
     }

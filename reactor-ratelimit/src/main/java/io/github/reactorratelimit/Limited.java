@@ -38,7 +38,9 @@ record Limited<T>(
 
     /** The next attempt of a call that has failed before. */
     void subscribeAgain(CoreSubscriber<? super T> actual, Retries retries) {
-        actual.onSubscribe(new Attempt<>(this, retries.demand(), actual, retries));
+        Attempt<T> attempt = new Attempt<>(this, retries.demand(), actual, retries);
+        retries.begins(attempt);
+        actual.onSubscribe(attempt);
     }
 
     static Function<ContextView, Demand> always(Demand demand) {

@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Subscription;
 
 /**
  * What one call has behind it, from its first failure on: attempts, refusals, time waited, failures. Used by one attempt at
@@ -29,6 +30,8 @@ final class Retries {
     private int lastStatus;
     private boolean maybeSent;
     private @Nullable Throwable last;
+    private volatile @Nullable Subscription current;
+    private volatile boolean abandoned;
     private final List<Throwable> earlier = new ArrayList<>(2);
 
     Retries(Settings settings, RetryPolicy policy, RetryBudget budget, Demand demand, long startedAt) {
@@ -60,6 +63,25 @@ final class Retries {
     long leftNanos(long now) {
         long deadline = policy.deadlineNanos();
         return deadline == Exact.NEVER ? Exact.NEVER : Math.max(0, deadline - (now - startedAt));
+    }
+
+    /**
+     * The next attempt. A cancel reaches it here too: one that comes while retryWhen takes up a new subscription can get
+     * lost there, between its look at {@code cancelled} and its look at who else is at work.
+     */
+    void begins(Subscription attempt) {
+        current = attempt;
+        if (abandoned) {
+            attempt.cancel();
+        }
+    }
+
+    void abandon() {
+        abandoned = true;
+        Subscription attempt = current;
+        if (attempt != null) {
+            attempt.cancel();
+        }
     }
 
     @Nullable
