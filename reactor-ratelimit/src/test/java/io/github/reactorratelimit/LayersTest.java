@@ -61,11 +61,10 @@ class LayersTest { // B29
         server.then("reset", Failure.interrupted());
         List<RateLimiter> limiters = five();
         TestSubscriber<Response> result = run(layered(limiters));
-        assertThat(result.expectTerminalError())
-                .isInstanceOfSatisfying(RetriesExhaustedException.class, e -> {
-                    assertThat(e.limiter()).isEqualTo("layer-0");
-                    assertThat(e.attempts()).isEqualTo(4);
-                });
+        assertThat(result.expectTerminalError()).isInstanceOfSatisfying(RetriesExhaustedException.class, e -> {
+            assertThat(e.limiter()).isEqualTo("layer-0");
+            assertThat(e.attempts()).isEqualTo(4);
+        });
         assertThat(server.wire()).isEqualTo(4);
         assertThat(limiters.stream().map(LayersTest::taken)).containsExactly(4L, 1L, 1L, 1L, 1L);
     }
@@ -112,8 +111,7 @@ class LayersTest { // B29
         server.then(429, "Retry-After", "30").then(200);
         RateLimiter inner = limiter("inner");
         RateLimiter outer = limiter("outer");
-        TestSubscriber<Response> result =
-                layered(List.of(inner, outer)).subscribeWith(TestSubscriber.create());
+        TestSubscriber<Response> result = layered(List.of(inner, outer)).subscribeWith(TestSubscriber.create());
         assertThat(inner.snapshot().root().closedFor()).isEqualTo(ofSeconds(30));
         assertThat(outer.snapshot().root().closedFor()).isZero();
         time.advanceTimeBy(ofSeconds(30));
@@ -160,7 +158,10 @@ class LayersTest { // B29
     @Test
     void calls_beside_each_other_retry_each_for_itself() {
         RateLimiter limiter = limiter("one");
-        server.then("reset", Failure.interrupted()).then(200).then("reset", Failure.interrupted()).then(200);
+        server.then("reset", Failure.interrupted())
+                .then(200)
+                .then("reset", Failure.interrupted())
+                .then(200);
         Mono<Response> call = server.call().transform(server.on(limiter.calls()).<Response>limit(GET));
         TestSubscriber<Response> result = run(call.then(call));
         assertThat(result.getReceivedOnNext()).containsExactly(Response.of(200));
@@ -171,7 +172,10 @@ class LayersTest { // B29
     void a_second_subscription_of_a_layered_call_retries_anew() {
         RateLimiter inner = limiter("inner");
         RateLimiter outer = limiter("outer");
-        server.then("reset", Failure.interrupted()).then(200).then("reset", Failure.interrupted()).then(200);
+        server.then("reset", Failure.interrupted())
+                .then(200)
+                .then("reset", Failure.interrupted())
+                .then(200);
         Mono<Response> call = layered(List.of(inner, outer));
         assertThat(run(call).getReceivedOnNext()).containsExactly(Response.of(200));
         assertThat(run(call).getReceivedOnNext()).containsExactly(Response.of(200));

@@ -62,10 +62,8 @@ class LimitEachTest {
     void building_and_subscribing_without_a_request_takes_nothing() {
         List<Long> requests = new ArrayList<>();
         List<Integer> taken = new ArrayList<>();
-        Flux<Integer> paced = Flux.range(1, 5)
-                .doOnRequest(requests::add)
-                .doOnNext(taken::add)
-                .transform(limiter.limitEach());
+        Flux<Integer> paced =
+                Flux.range(1, 5).doOnRequest(requests::add).doOnNext(taken::add).transform(limiter.limitEach());
         TestSubscriber<Integer> subscriber = requesting(0);
         paced.subscribe(subscriber);
         assertThat(requests).isEmpty();
@@ -77,7 +75,10 @@ class LimitEachTest {
     void nothing_is_taken_beyond_the_demand() {
         List<Integer> taken = new ArrayList<>();
         TestSubscriber<Integer> subscriber = requesting(1);
-        Flux.range(1, 5).doOnNext(taken::add).transform(limiter.<Integer>limitEach()).subscribe(subscriber);
+        Flux.range(1, 5)
+                .doOnNext(taken::add)
+                .transform(limiter.<Integer>limitEach())
+                .subscribe(subscriber);
         assertThat(subscriber.getReceivedOnNext()).containsExactly(1);
         assertThat(taken).containsExactly(1);
         assertThat(available()).isEqualTo(1);
@@ -96,7 +97,10 @@ class LimitEachTest {
     @Test
     void upstream_is_asked_for_one_at_a_time_whatever_the_demand() {
         List<Long> requests = new ArrayList<>();
-        Flux.range(1, 2).doOnRequest(requests::add).transform(limiter.limitEach()).subscribe();
+        Flux.range(1, 2)
+                .doOnRequest(requests::add)
+                .transform(limiter.limitEach())
+                .subscribe();
         assertThat(requests).isNotEmpty().allMatch(n -> n == 1);
     }
 
@@ -257,8 +261,8 @@ class LimitEachTest {
         List<Long> during = new ArrayList<>();
         Flux.range(1, 3)
                 .transform(inFlight.<Integer>limitEach())
-                .doOnNext(n -> during.add(
-                        inFlight.snapshot().root().limits().get(0).available()))
+                .doOnNext(n ->
+                        during.add(inFlight.snapshot().root().limits().get(0).available()))
                 .subscribe();
         assertThat(during).containsExactly(0L, 0L, 0L);
         assertThat(inFlight.snapshot().root().limits().get(0).available()).isEqualTo(1);

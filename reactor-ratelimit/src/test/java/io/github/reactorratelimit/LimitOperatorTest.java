@@ -212,8 +212,7 @@ class LimitOperatorTest {
             }
             time.advanceTimeBy(ofSeconds(1));
             assertThat(waiting.isTerminated()).isTrue();
-            assertThat(waiting.getReceivedOnNext().size()
-                            + (waiting.isTerminatedError() ? 1 : 0))
+            assertThat(waiting.getReceivedOnNext().size() + (waiting.isTerminatedError() ? 1 : 0))
                     .isEqualTo(1);
             assertThat(available(limiter)).isEqualTo(1);
             assertNobodyWaits(limiter);
@@ -241,8 +240,9 @@ class LimitOperatorTest {
         AtomicInteger subscribed = new AtomicInteger();
         StepVerifier.create(Mono.fromSupplier(subscribed::incrementAndGet)
                         .transform(limiter.limit(Demand.of("endpoint", "/search"))))
-                .verifyErrorSatisfies(
-                        e -> assertThat(e).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("token"));
+                .verifyErrorSatisfies(e -> assertThat(e)
+                        .isInstanceOf(IllegalArgumentException.class)
+                        .hasMessageContaining("token"));
         assertThat(subscribed).hasValue(0);
     }
 
@@ -357,8 +357,8 @@ class LimitOperatorTest {
     void a_permit_comes_back_once_however_the_consumer_leaves() { // B20
         RateLimiter limiter = limiter(Limit.inFlight(3));
         Flux<Integer> numbers = Flux.range(1, 3).transform(limiter.limit());
-        Flux<Integer> broken = Flux.<Integer>error(() -> new IllegalStateException("broken"))
-                .transform(limiter.limit());
+        Flux<Integer> broken =
+                Flux.<Integer>error(() -> new IllegalStateException("broken")).transform(limiter.limit());
         Mono<Integer> number = Mono.just(1).transform(limiter.limit());
         Mono<Integer> none = Mono.<Integer>empty().transform(limiter.limit());
         for (Leaves when : Leaves.values()) {
@@ -367,7 +367,9 @@ class LimitOperatorTest {
                 call.subscribe(leaving);
                 assertThat(available(limiter)).as("after leaving %s", when).isEqualTo(3);
                 leaving.cancel();
-                assertThat(available(limiter)).as("after leaving %s twice", when).isEqualTo(3);
+                assertThat(available(limiter))
+                        .as("after leaving %s twice", when)
+                        .isEqualTo(3);
             }
         }
         assertNobodyWaits(limiter);
@@ -377,7 +379,9 @@ class LimitOperatorTest {
     void a_call_may_start_the_next_one_from_its_own_last_signal() {
         RateLimiter limiter = limiter(Limit.inFlight(1));
         Mono<Integer> call = Mono.just(1).transform(limiter.limit());
-        StepVerifier.create(call.flatMap(one -> call).then(call).concatWith(call)).expectNext(1, 1).verifyComplete();
+        StepVerifier.create(call.flatMap(one -> call).then(call).concatWith(call))
+                .expectNext(1, 1)
+                .verifyComplete();
         assertThat(available(limiter)).isEqualTo(1);
     }
 
@@ -421,7 +425,9 @@ class LimitOperatorTest {
                     .subscribe(new Throwing(when));
             var behind = Mono.just("served").transform(limiter.<String>limit()).subscribeWith(TestSubscriber.create());
             held.release();
-            assertThat(behind.getReceivedOnNext()).as("behind one that throws in %s", when).containsExactly("served");
+            assertThat(behind.getReceivedOnNext())
+                    .as("behind one that throws in %s", when)
+                    .containsExactly("served");
             assertThat(available(limiter)).isEqualTo(1);
         }
     }
@@ -440,7 +446,9 @@ class LimitOperatorTest {
                 assertThat(expected).hasMessage("the consumer's fault");
                 source.complete();
             }
-            assertThat(behind.getReceivedOnNext()).as("behind one that throws in %s", when).containsExactly("served");
+            assertThat(behind.getReceivedOnNext())
+                    .as("behind one that throws in %s", when)
+                    .containsExactly("served");
             assertThat(available(limiter)).isEqualTo(1);
         }
         TestPublisher<Integer> single = TestPublisher.create();
@@ -524,7 +532,9 @@ class LimitOperatorTest {
         RateLimiter limiter = limiter(Limit.inFlight(1));
         TestPublisher<String> source = TestPublisher.create();
         var call = source.mono()
-                .transform(limiter.calls().retry(RetryPolicy.standard().noTimeout()).<String>limit())
+                .transform(limiter.calls()
+                        .retry(RetryPolicy.standard().noTimeout())
+                        .<String>limit())
                 .subscribeWith(TestSubscriber.create());
         time.advanceTimeBy(ofDays(365));
         assertThat(call.isTerminated()).isFalse();
@@ -549,7 +559,10 @@ class LimitOperatorTest {
     @Test
     void an_answer_in_time_ends_the_timeout() {
         RateLimiter limiter = limiter(Limit.inFlight(1));
-        Mono.just("done").delayElement(ofSeconds(1), time).transform(limiter.limit()).subscribe();
+        Mono.just("done")
+                .delayElement(ofSeconds(1), time)
+                .transform(limiter.limit())
+                .subscribe();
         assertThat(limiter.snapshot().timers()).isEqualTo(1);
         time.advanceTimeBy(ofSeconds(1));
         assertNobodyWaits(limiter);
@@ -598,7 +611,9 @@ class LimitOperatorTest {
                     }
                 };
                 Flux<Integer> limited = single
-                        ? Mono.fromDirect(keeping).transform(limiter.<Integer>limit()).flux()
+                        ? Mono.fromDirect(keeping)
+                                .transform(limiter.<Integer>limit())
+                                .flux()
                         : keeping.transform(limiter.<Integer>limit());
                 var call = limited.onErrorResume(AttemptTimeoutException.class, e -> Flux.empty())
                         .doOnDiscard(Integer.class, discarded::add)
@@ -609,7 +624,9 @@ class LimitOperatorTest {
                     time.advanceTimeBy(ofSeconds(20));
                 }
                 late.get(0).onNext(1);
-                assertThat(discarded).as("single %s, cancelled %s", single, cancelled).containsExactly(1);
+                assertThat(discarded)
+                        .as("single %s, cancelled %s", single, cancelled)
+                        .containsExactly(1);
                 assertThat(available(limiter)).isEqualTo(3);
             }
         }

@@ -111,7 +111,8 @@ class OperatorRaceTest { // B05, B20
     @Test
     void a_bare_permit_is_cancelled_or_arrives() {
         RateLimiter limiter = limiter();
-        cancelAgainstRelease(() -> limiter.acquire(Demand.one()).doOnNext(Permit::release).flux(), limiter);
+        cancelAgainstRelease(
+                () -> limiter.acquire(Demand.one()).doOnNext(Permit::release).flux(), limiter);
     }
 
     @Test
@@ -198,7 +199,8 @@ class OperatorRaceTest { // B05, B20
             values.set(0);
             errors.set(0);
             Answer<Integer> answer = new Answer<>();
-            count(answer.transform(limiter.calls().retry(policy).<Integer>limit()).flux());
+            count(answer.transform(limiter.calls().retry(policy).<Integer>limit())
+                    .flux());
             return new Round(() -> answer.emit(1), () -> time.advance(ofMillis(5)), () -> {
                 assertThat(values.get() + errors.get()).isEqualTo(1);
                 assertWhole(limiter);
@@ -220,11 +222,10 @@ class OperatorRaceTest { // B05, B20
                     .budget(budget);
             Answer<Response> answer = new Answer<>();
             AtomicInteger subscribed = new AtomicInteger();
-            Mono<Response> source = Mono.defer(
-                    () -> subscribed.incrementAndGet() == 1 ? answer : Mono.<Response>empty());
+            Mono<Response> source =
+                    Mono.defer(() -> subscribed.incrementAndGet() == 1 ? answer : Mono.<Response>empty());
             Counting call = count(
-                    source.transform(
-                                    readers.on(limiter.calls()).retry(policy).<Response>limit(GET))
+                    source.transform(readers.on(limiter.calls()).retry(policy).<Response>limit(GET))
                             .flux());
             return new Round(() -> answer.emit(Response.of(500)), () -> time.advance(ofMillis(5)), () -> {
                 time.advance(LATER);
@@ -249,11 +250,10 @@ class OperatorRaceTest { // B05, B20
         race(() -> {
             Answer<Response> answer = new Answer<>();
             AtomicInteger subscribed = new AtomicInteger();
-            Mono<Response> source = Mono.defer(
-                    () -> subscribed.incrementAndGet() == 1 ? answer : Mono.<Response>never());
+            Mono<Response> source =
+                    Mono.defer(() -> subscribed.incrementAndGet() == 1 ? answer : Mono.<Response>never());
             Disposable call = count(
-                    source.transform(
-                                    readers.on(limiter.calls()).retry(policy).<Response>limit(GET))
+                    source.transform(readers.on(limiter.calls()).retry(policy).<Response>limit(GET))
                             .flux());
             return new Round(() -> answer.emit(Response.of(500)), call::dispose, () -> {
                 time.advance(LATER);
@@ -280,8 +280,7 @@ class OperatorRaceTest { // B05, B20
                             .doOnSubscribe(s -> running.incrementAndGet())
                             .doOnCancel(running::decrementAndGet));
             Disposable call = count(
-                    source.transform(
-                                    readers.on(limiter.calls()).retry(policy).<Response>limit(GET))
+                    source.transform(readers.on(limiter.calls()).retry(policy).<Response>limit(GET))
                             .flux());
             return new Round(() -> time.advance(ofMillis(1)), call::dispose, () -> {
                 assertThat(running).hasValue(0);

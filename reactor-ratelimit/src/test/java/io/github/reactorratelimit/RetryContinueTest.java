@@ -88,7 +88,8 @@ class RetryContinueTest { // B03
         server.then(429, "Retry-After", "9999999999");
         RateLimitOperator calls = server.on(limiter.calls());
         assertFails(server.call().transform(calls.<Response>limit(GET)), RateLimitedException.class);
-        assertFails(server.call().flux().transform(calls.<Response>limit(GET)).singleOrEmpty(), RateLimitedException.class);
+        assertFails(
+                server.call().flux().transform(calls.<Response>limit(GET)).singleOrEmpty(), RateLimitedException.class);
     }
 
     @Test
@@ -104,7 +105,10 @@ class RetryContinueTest { // B03
     void a_permit_rejected_in_a_later_attempt_fails() {
         server.then("reset", Failure.interrupted());
         assertFails(
-                RetryPolicy.standard().backoff(Backoff.exponential(ofSeconds(10), ofSeconds(10)).jitter(0)).deadline(ofSeconds(5)),
+                RetryPolicy.standard()
+                        .backoff(Backoff.exponential(ofSeconds(10), ofSeconds(10))
+                                .jitter(0))
+                        .deadline(ofSeconds(5)),
                 GET,
                 RateLimitedException.class);
     }
@@ -117,7 +121,10 @@ class RetryContinueTest { // B03
 
     @Test
     void a_call_that_succeeds_after_retries_succeeds() {
-        server.then(429, "Retry-After", "1").then("reset", Failure.interrupted()).then(503).then(200);
+        server.then(429, "Retry-After", "1")
+                .then("reset", Failure.interrupted())
+                .then(503)
+                .then(200);
         TestSubscriber<Response> result = server.call()
                 .transform(server.on(limiter.calls()).<Response>limit(GET))
                 .onErrorContinue((error, element) -> continued.add(error))

@@ -129,9 +129,9 @@ class RetryOutcomeTest {
     @ValueSource(ints = {401, 407, 501})
     void credentials_and_missing_abilities_are_no_limit_even_with_a_hint(int status) { // B60
         server.then(status, "Retry-After", "60").then(200);
-        TestSubscriber<Response> result =
-                server.call().transform(calls.<Response>limit(Demand.of("method", "GET"))).subscribeWith(
-                        TestSubscriber.create());
+        TestSubscriber<Response> result = server.call()
+                .transform(calls.<Response>limit(Demand.of("method", "GET")))
+                .subscribeWith(TestSubscriber.create());
         assertThat(status(result)).isEqualTo(status);
         assertThat(limiter.snapshot().root().closedFor()).isZero();
         assertThat(server.wire()).isEqualTo(1);
@@ -182,7 +182,9 @@ class RetryOutcomeTest {
     @Test
     void what_broke_off_is_not_tried_again_if_the_server_may_have_acted() { // B27
         server.then("reset", Failure.interrupted()).then(200);
-        assertThat(call("POST").expectTerminalError()).isInstanceOf(ClientError.class).hasMessage("reset");
+        assertThat(call("POST").expectTerminalError())
+                .isInstanceOf(ClientError.class)
+                .hasMessage("reset");
         assertThat(server.wire()).isEqualTo(1);
     }
 
@@ -222,7 +224,9 @@ class RetryOutcomeTest {
     @Test
     void an_exception_that_stands_for_a_response_surfaces_as_it_is_if_nothing_is_to_be_tried_again() {
         server.then("404", Failure.response(404, Headers.of())).then(200);
-        assertThat(call("GET").expectTerminalError()).isInstanceOf(ClientError.class).hasMessage("404");
+        assertThat(call("GET").expectTerminalError())
+                .isInstanceOf(ClientError.class)
+                .hasMessage("404");
         assertThat(server.wire()).isEqualTo(1);
     }
 
@@ -325,16 +329,17 @@ class RetryOutcomeTest {
 
     @Test
     void a_flux_that_has_not_emitted_is_tried_again_and_keeps_its_demand() {
-        RetryScript script = server.then("reset", Failure.interrupted()).then(503).then(200);
-        Flux<Response> source = script.call().flatMapMany(first -> first.status() == 200
-                ? Flux.range(200, 50).map(Response::of)
-                : Flux.just(first, Response.of(500), Response.of(500)));
+        RetryScript script =
+                server.then("reset", Failure.interrupted()).then(503).then(200);
+        Flux<Response> source = script.call()
+                .flatMapMany(first -> first.status() == 200
+                        ? Flux.range(200, 50).map(Response::of)
+                        : Flux.just(first, Response.of(500), Response.of(500)));
         TestSubscriber<Response> result = source.transform(calls.<Response>limit(Demand.of("method", "GET")))
                 .subscribeWith(TestSubscriber.builder().initialRequest(2).<Response>build());
         result.request(1);
         time.advanceTimeBy(ofMinutes(5));
-        assertThat(result.getReceivedOnNext())
-                .containsExactly(Response.of(200), Response.of(201), Response.of(202));
+        assertThat(result.getReceivedOnNext()).containsExactly(Response.of(200), Response.of(201), Response.of(202));
         result.request(2);
         assertThat(result.getReceivedOnNext()).hasSize(5);
         assertThat(result.isTerminated()).isFalse();
@@ -347,9 +352,8 @@ class RetryOutcomeTest {
     @Test
     void a_flux_whose_first_element_is_a_refused_response_is_cancelled() {
         TestPublisher<Response> source = TestPublisher.create();
-        TestSubscriber<Response> result = source.flux()
-                .transform(calls.<Response>limit())
-                .subscribeWith(TestSubscriber.create());
+        TestSubscriber<Response> result =
+                source.flux().transform(calls.<Response>limit()).subscribeWith(TestSubscriber.create());
         source.next(Response.of(429, "Retry-After", "2"));
         source.assertNoSubscribers();
         assertThat(result.getReceivedOnNext()).isEmpty();
@@ -384,7 +388,8 @@ class RetryOutcomeTest {
             }
         });
         server.then(200);
-        assertThat(call(server.call().transform(broken.limit())).expectTerminalError()).hasMessage("no status");
+        assertThat(call(server.call().transform(broken.limit())).expectTerminalError())
+                .hasMessage("no status");
     }
 
     @Test

@@ -1,7 +1,7 @@
 package io.github.reactorratelimit;
 
-import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -66,13 +66,13 @@ class RetryReportTest {
         assertThat(error.mayHaveBeenSent()).isTrue();
         assertThat(error.getStackTrace()).isEmpty();
         assertThat(error).hasMessageContaining("partner").hasMessageContaining("3 attempts");
-        assertThat(error.getCause())
-                .isInstanceOfSatisfying(RefusedResponseException.class, last -> {
-                    assertThat(last.status()).isEqualTo(429);
-                    assertThat(last.signal().hint()).isEqualTo(ofSeconds(1));
-                });
-        assertThat(error.getSuppressed()).hasSize(2).allSatisfy(e -> assertThat(e)
-                .isInstanceOf(RefusedResponseException.class));
+        assertThat(error.getCause()).isInstanceOfSatisfying(RefusedResponseException.class, last -> {
+            assertThat(last.status()).isEqualTo(429);
+            assertThat(last.signal().hint()).isEqualTo(ofSeconds(1));
+        });
+        assertThat(error.getSuppressed())
+                .hasSize(2)
+                .allSatisfy(e -> assertThat(e).isInstanceOf(RefusedResponseException.class));
     }
 
     @Test
@@ -92,8 +92,7 @@ class RetryReportTest {
     @Test
     void the_failures_kept_are_bounded() { // B51
         server.then("reset", Failure.interrupted());
-        RetriesExhaustedException error = exhausted(RetryPolicy.attempts(60)
-                .backoff(ofMillis(1), ofMillis(1)));
+        RetriesExhaustedException error = exhausted(RetryPolicy.attempts(60).backoff(ofMillis(1), ofMillis(1)));
         assertThat(error.attempts()).isEqualTo(60);
         assertThat(error.getSuppressed()).hasSizeLessThanOrEqualTo(10);
     }
@@ -111,8 +110,8 @@ class RetryReportTest {
     void the_time_waited_includes_the_first_wait_in_line() {
         server.then(500);
         limiter.pause(Demand.one(), ofSeconds(7));
-        RetriesExhaustedException error = exhausted(
-                RetryPolicy.attempts(2).backoff(Backoff.exponential(ofSeconds(3), ofSeconds(3)).jitter(0)));
+        RetriesExhaustedException error = exhausted(RetryPolicy.attempts(2)
+                .backoff(Backoff.exponential(ofSeconds(3), ofSeconds(3)).jitter(0)));
         assertThat(error.waited()).isEqualTo(ofSeconds(10));
     }
 
@@ -121,10 +120,8 @@ class RetryReportTest {
         server.then(429, "Retry-After", "1", "X-Number", "1")
                 .then(429, "Retry-After", "1", "X-Number", "2")
                 .then(429, "Retry-After", "1", "X-Number", "3");
-        TestSubscriber<Response> result =
-                run(RetryPolicy.standard().refusals(2).returnLastResponse(), GET);
-        assertThat(result.getReceivedOnNext())
-                .containsExactly(Response.of(429, "Retry-After", "1", "X-Number", "3"));
+        TestSubscriber<Response> result = run(RetryPolicy.standard().refusals(2).returnLastResponse(), GET);
+        assertThat(result.getReceivedOnNext()).containsExactly(Response.of(429, "Retry-After", "1", "X-Number", "3"));
         assertThat(server.discarded()).hasSize(2);
     }
 
@@ -157,7 +154,8 @@ class RetryReportTest {
     void a_refusal_before_the_first_attempt_was_certainly_not_sent() {
         server.then(200);
         limiter.pause(Demand.one(), ofSeconds(10));
-        Throwable error = run(RetryPolicy.standard(), POST.maxWait(ofSeconds(1))).expectTerminalError();
+        Throwable error =
+                run(RetryPolicy.standard(), POST.maxWait(ofSeconds(1))).expectTerminalError();
         assertThat(error).isInstanceOf(RateLimitedException.class);
         assertThat(RateLimitException.mayHaveBeenSent(error)).isFalse();
     }
@@ -203,7 +201,8 @@ class RetryReportTest {
     @Test
     void whatever_else_a_call_fails_with_may_have_been_sent() {
         server.then("reset", Failure.interrupted());
-        assertThat(RateLimitException.mayHaveBeenSent(run(RetryPolicy.standard(), POST).expectTerminalError()))
+        assertThat(RateLimitException.mayHaveBeenSent(
+                        run(RetryPolicy.standard(), POST).expectTerminalError()))
                 .isTrue();
         RetryReportTest fatal = new RetryReportTest();
         fatal.server.then("bad certificate", Failure.fatal());
@@ -272,7 +271,9 @@ class RetryReportTest {
     @Test
     void a_failed_attempt_is_not_cancelled_after_its_error() { // B61
         List<SignalType> ends = new ArrayList<>();
-        server.then("reset", Failure.interrupted()).then("reset", Failure.interrupted()).then(200);
+        server.then("reset", Failure.interrupted())
+                .then("reset", Failure.interrupted())
+                .then(200);
         TestSubscriber<Response> result = server.call()
                 .doFinally(ends::add)
                 .transform(server.on(limiter.calls()).<Response>limit(GET.and("endpoint", "/items")))

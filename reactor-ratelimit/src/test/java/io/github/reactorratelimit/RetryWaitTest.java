@@ -115,7 +115,10 @@ class RetryWaitTest {
     @Test
     void each_attempt_costs_a_permit_of_its_own() { // B01
         RateLimiter limiter = spec(Limit.bucket(10, 1, ofDays(1))).build();
-        server.then(500).then(429, "Retry-After", "1").then("refused", Failure.notSent()).then(200);
+        server.then(500)
+                .then(429, "Retry-After", "1")
+                .then("refused", Failure.notSent())
+                .then(200);
         assertThat(status(finish(start(limiter, policy())))).isEqualTo(200);
         assertThat(server.wire()).isEqualTo(4);
         assertThat(available(limiter)).isEqualTo(6);
@@ -141,8 +144,8 @@ class RetryWaitTest {
     void the_backoff_doubles_from_attempt_to_attempt() {
         RateLimiter limiter = spec().build();
         server.then(500);
-        RetryPolicy doubling =
-                RetryPolicy.attempts(5).backoff(Backoff.exponential(ofMillis(500), ofSeconds(3)).jitter(0));
+        RetryPolicy doubling = RetryPolicy.attempts(5)
+                .backoff(Backoff.exponential(ofMillis(500), ofSeconds(3)).jitter(0));
         finish(start(limiter, doubling));
         assertThat(server.times())
                 .containsExactly(ofMillis(0), ofMillis(500), ofMillis(1500), ofMillis(3500), ofMillis(6500));
@@ -225,8 +228,7 @@ class RetryWaitTest {
                 .then(200);
         assertThat(status(finish(start(limiter, RetryPolicy.standard())))).isEqualTo(200);
         assertThat(server.times())
-                .containsExactly(
-                        ofMillis(0), ofMillis(10), ofMillis(30), ofMillis(70), ofMillis(150), ofMillis(310));
+                .containsExactly(ofMillis(0), ofMillis(10), ofMillis(30), ofMillis(70), ofMillis(150), ofMillis(310));
     }
 
     @Test
@@ -253,8 +255,7 @@ class RetryWaitTest {
         assertThat(status(finish(start(limiter, RetryPolicy.attempts(2).backoff(EVERY_TEN)))))
                 .isEqualTo(200);
         assertThat(server.times())
-                .containsExactly(
-                        ofSeconds(0), ofSeconds(1), ofSeconds(2), ofSeconds(12), ofSeconds(13), ofSeconds(14));
+                .containsExactly(ofSeconds(0), ofSeconds(1), ofSeconds(2), ofSeconds(12), ofSeconds(13), ofSeconds(14));
     }
 
     @Test
@@ -262,8 +263,9 @@ class RetryWaitTest {
         RateLimiter limiter = spec().build();
         server.then(429, "Retry-After", "1").then(500);
         assertThat(finish(start(limiter, RetryPolicy.attempts(1))).expectTerminalError())
-                .isInstanceOfSatisfying(RetriesExhaustedException.class, e -> assertThat(e.status())
-                        .isEqualTo(500));
+                .isInstanceOfSatisfying(
+                        RetriesExhaustedException.class,
+                        e -> assertThat(e.status()).isEqualTo(500));
         assertThat(server.wire()).isEqualTo(2);
     }
 
@@ -317,7 +319,8 @@ class RetryWaitTest {
         TestSubscriber<Response> first = start(limiter, policy());
         List<RetryScript> behind = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
-            RetryScript script = new RetryScript(time).then(Mono.just(Response.of(200)).delayElement(ofSeconds(1), time));
+            RetryScript script =
+                    new RetryScript(time).then(Mono.just(Response.of(200)).delayElement(ofSeconds(1), time));
             behind.add(script);
             start(script, limiter, policy(), GET);
         }
@@ -335,7 +338,8 @@ class RetryWaitTest {
         start(limiter, policy());
         List<RetryScript> behind = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
-            RetryScript script = new RetryScript(time).then(Mono.just(Response.of(200)).delayElement(ofSeconds(8), time));
+            RetryScript script =
+                    new RetryScript(time).then(Mono.just(Response.of(200)).delayElement(ofSeconds(8), time));
             behind.add(script);
             start(script, limiter, policy(), GET);
         }
@@ -446,8 +450,9 @@ class RetryWaitTest {
         assertThat(result.expectTerminalError()).isInstanceOfSatisfying(RateLimitedException.class, e -> {
             assertThat(e.retryAfter()).isEqualTo(ofSeconds(10));
             assertThat(e.getCause())
-                    .isInstanceOfSatisfying(RefusedResponseException.class, c -> assertThat(c.status())
-                            .isEqualTo(429));
+                    .isInstanceOfSatisfying(
+                            RefusedResponseException.class,
+                            c -> assertThat(c.status()).isEqualTo(429));
             assertThat(e.mayHaveBeenSent()).isTrue();
         });
         assertNobodyWaits(limiter);
@@ -567,11 +572,7 @@ class RetryWaitTest {
 
     @ParameterizedTest
     @ValueSource(
-            strings = {
-                "9999999999",
-                "9223372036854775807",
-                "9999999999999999999999999",
-                "Fri, 31 Dec 9999 23:59:59 GMT"
+            strings = {"9999999999", "9223372036854775807", "9999999999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"
             })
     void a_call_that_obeys_any_hint_waits_as_long_as_it_takes(String hint) { // B02
         time.advanceTimeTo(Instant.parse("2026-01-01T00:00:00Z"));
@@ -609,7 +610,8 @@ class RetryWaitTest {
         server.then(429, "Retry-After", "100").then(200);
         TestSubscriber<Response> result = start(
                 limiter,
-                policy().deadline(Duration.ofSeconds(Long.MAX_VALUE)).attemptTimeout(Duration.ofSeconds(Long.MAX_VALUE)));
+                policy().deadline(Duration.ofSeconds(Long.MAX_VALUE))
+                        .attemptTimeout(Duration.ofSeconds(Long.MAX_VALUE)));
         time.advanceTimeBy(ofSeconds(100));
         assertThat(status(result)).isEqualTo(200);
     }
@@ -668,9 +670,8 @@ class RetryWaitTest {
 
     @Test
     void a_limiter_disposed_during_a_backoff_ends_the_call() { // B56
-        for (RetryScript script : List.of(
-                new RetryScript(time).then(500),
-                new RetryScript(time).then(429, "Retry-After", "10"))) {
+        for (RetryScript script :
+                List.of(new RetryScript(time).then(500), new RetryScript(time).then(429, "Retry-After", "10"))) {
             RateLimiter limiter = spec().build();
             TestSubscriber<Response> result = start(script, limiter, policy(), GET);
             limiter.dispose();
@@ -717,13 +718,14 @@ class RetryWaitTest {
 
     @Test
     void a_drain_that_fails_or_throws_ends_like_one_that_completes() { // B10
-        for (Mono<Void> drain : List.of(
-                Mono.<Void>error(new IllegalStateException("closed")),
-                Mono.<Void>defer(() -> {
-                    throw new IllegalStateException("closed");
-                }))) {
+        for (Mono<Void> drain : List.of(Mono.<Void>error(new IllegalStateException("closed")), Mono.<Void>defer(() -> {
+            throw new IllegalStateException("closed");
+        }))) {
             RateLimiter limiter = spec(Limit.inFlight(1)).build();
-            RetryScript script = new RetryScript(time).then(429, "Retry-After", "5").then(200).draining(drain);
+            RetryScript script = new RetryScript(time)
+                    .then(429, "Retry-After", "5")
+                    .then(200)
+                    .draining(drain);
             assertThat(status(finish(start(script, limiter, policy(), GET)))).isEqualTo(200);
         }
     }
@@ -762,8 +764,7 @@ class RetryWaitTest {
                 .contextWrite(context -> context.put("user", "ann"))
                 .subscribe();
         time.advanceTimeBy(ofMinutes(1));
-        assertThat(seen)
-                .containsExactly("source ann", "drain ann", "source ann", "drain ann", "source ann");
+        assertThat(seen).containsExactly("source ann", "drain ann", "source ann", "drain ann", "source ann");
     }
 
     @Test
