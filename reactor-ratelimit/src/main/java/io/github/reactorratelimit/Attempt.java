@@ -17,11 +17,13 @@ import reactor.util.context.Context;
  * One attempt of one call: its ticket, its permit and the subscriber of its source in one object, and one state machine.
  *
  * <pre>
- *   IDLE ──request──► WAITING ──granted──► RUNNING ──over──► DONE
- *                        │ refused            │ to be tried again: the first attempt goes on as the
- *                        ▼                    ▼ subscription of the retry loop
- *                       DONE               HANDED_ON
- *   cancel: from anywhere but DONE to CANCELLED
+ *                                                  a signal of the source came first
+ *   IDLE ──request──► WAITING ──granted──► RUNNING ──────────► ANSWERED ──┐
+ *                        │ refused            └──────────────► OVERDUE  ──┼──► DONE
+ *                        ▼                     the timeout came first     │
+ *                       DONE                                              └──► HANDED_ON
+ *   cancel: from anywhere but DONE to CANCELLED         to be tried again: the first attempt
+ *                                                       goes on as the loop's subscription
  * </pre>
  *
  * The source is subscribed only after the step from WAITING to RUNNING. Whoever loses that step against a cancel does
@@ -35,6 +37,8 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private static final int DONE = 3;
     private static final int HANDED_ON = 4;
     private static final int CANCELLED = 5;
+    private static final int ANSWERED = 6;
+    private static final int OVERDUE = 7;
 
     /** How long a client may take to free a response that is not handed on. */
     private static final long DRAIN_NANOS = 1_000_000_000L;
@@ -130,14 +134,17 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         }
         switch (before) {
             case WAITING -> admission().cancel(this);
-            case RUNNING -> {
+            case RUNNING, ANSWERED, OVERDUE -> {
                 Operators.terminate(UPSTREAM, this);
                 if (draining instanceof Draining drain) {
                     drain.dispose();
                 }
                 admission().abort(this);
             }
-            case HANDED_ON -> Operators.terminate(UPSTREAM, this);
+            case HANDED_ON -> {
+                Operators.terminate(UPSTREAM, this);
+                behind().abandon();
+            }
             default -> {}
         }
     }
@@ -146,7 +153,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     @Override
     void emit() {
-        if (state == RUNNING) {
+        if (state == RUNNING || state == ANSWERED) {
             overdue();
             return;
         }
@@ -206,7 +213,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         long longest = longestNanos();
         if (over != null) {
             over.run();
-        } else if (!headed && admission().now() - sentAt >= longest) {
+        } else if (admission().now() - sentAt >= longest && STATE.compareAndSet(this, RUNNING, OVERDUE)) {
             boolean sent = tells() != Tells.SENDING || sentTold;
             end(judge(new AttemptTimeoutException(name(), keys(), Duration.ofNanos(longest), sent)), true);
         }
@@ -236,6 +243,9 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     }
 
     private Verdict head(RateLimitSignal signal) {
+        if (!isInTime()) {
+            return Verdict.discard(Again.INSTANCE); // Nobody listens any more.
+        }
         headed = true;
         Throwable failure = judge(signal);
         if (failure == null) {
@@ -293,9 +303,14 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         }
     }
 
+    /** A call has one verdict on an attempt: that of the source's first signal, or that of the timeout. */
+    private boolean isInTime() {
+        return state == ANSWERED || STATE.compareAndSet(this, RUNNING, ANSWERED);
+    }
+
     @Override
     public void onNext(T element) {
-        if (state != RUNNING || draining instanceof Draining) {
+        if (draining instanceof Draining || !isInTime()) {
             late(element);
             return;
         }
@@ -345,7 +360,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         Draining drain = new Draining(failure, currentContext(), outcome -> end(outcome, !limited.isSingle()));
         draining = drain;
         drain.start(reader, element);
-        if (state == RUNNING) {
+        if (state == ANSWERED) {
             admission().watch(this, DRAIN_NANOS, true);
         }
         return false;
@@ -353,7 +368,8 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     @Override
     public void onComplete() {
-        if (!(draining instanceof Draining) && STATE.compareAndSet(this, RUNNING, DONE)) {
+        boolean ends = !(draining instanceof Draining) && isInTime();
+        if (ends && STATE.compareAndSet(this, ANSWERED, DONE)) {
             Ticket out = concluded();
             try {
                 actual.onComplete();
@@ -364,7 +380,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     }
 
     private void conclude(T element) {
-        if (STATE.compareAndSet(this, RUNNING, DONE)) {
+        if (STATE.compareAndSet(this, ANSWERED, DONE)) {
             Ticket out = concluded();
             try {
                 actual.onNext(element);
@@ -388,7 +404,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     @Override
     public void onError(Throwable error) {
-        if (state != RUNNING || draining instanceof Draining) {
+        if (draining instanceof Draining || !isInTime()) {
             Operators.onErrorDropped(error, currentContext());
             return;
         }
@@ -408,7 +424,8 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
      */
     private boolean end(Throwable outcome, boolean early) {
         boolean handsOn = first && outcome instanceof Again;
-        if (!STATE.compareAndSet(this, RUNNING, handsOn ? HANDED_ON : DONE)) {
+        int judged = state == OVERDUE ? OVERDUE : ANSWERED;
+        if (!STATE.compareAndSet(this, judged, handsOn ? HANDED_ON : DONE)) {
             return false;
         }
         leaveSource(early);

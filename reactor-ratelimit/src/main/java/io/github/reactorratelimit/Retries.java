@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Subscription;
 
 /**
  * What one call has behind it, from its first failure on: attempts, refusals, time waited, failures. Used by one attempt at
@@ -30,6 +31,8 @@ final class Retries {
     private boolean maybeSent;
     private boolean failing;
     private @Nullable Throwable last;
+    private volatile @Nullable Subscription current;
+    private volatile boolean abandoned;
     private @Nullable Throwable sentence;
     private @Nullable Failure told;
     private final List<Throwable> earlier = new ArrayList<>(2);
@@ -101,6 +104,25 @@ final class Retries {
     /** Whether any attempt so far may have reached the server. */
     boolean maybeSent() {
         return maybeSent;
+    }
+
+    /**
+     * The next attempt. A cancel reaches it here too: one that comes while retryWhen takes up a new subscription can get
+     * lost there, between its look at {@code cancelled} and its look at who else is at work.
+     */
+    void begins(Subscription attempt) {
+        current = attempt;
+        if (abandoned) {
+            attempt.cancel();
+        }
+    }
+
+    void abandon() {
+        abandoned = true;
+        Subscription attempt = current;
+        if (attempt != null) {
+            attempt.cancel();
+        }
     }
 
     void attempted(long waited) {

@@ -121,8 +121,8 @@ class LimitOperatorTest {
         RateLimiter limiter = limiter(Limit.inFlight(1));
         assertThat(limiter.<Integer>limit().apply(Mono.just(1))).isInstanceOf(Mono.class);
         assertThat(limiter.<Integer>limit().apply(Flux.just(1))).isInstanceOf(Flux.class);
-        Publisher<Integer> plain = subscriber -> Mono.just(1).subscribe(subscriber);
-        assertThat(limiter.<Integer>limit().apply(plain)).isInstanceOf(Flux.class);
+        Publisher<Integer> foreign = subscriber -> Mono.just(1).subscribe(subscriber);
+        assertThat(limiter.<Integer>limit().apply(foreign)).isInstanceOf(Flux.class);
     }
 
     @Test
