@@ -44,6 +44,10 @@ final class Asked extends BaseSubscriber<Permit> {
         return at == null;
     }
 
+    boolean isDecidedBefore(Duration instant) {
+        return at != null && at.compareTo(instant) < 0;
+    }
+
     boolean isGranted() {
         return permit != null;
     }

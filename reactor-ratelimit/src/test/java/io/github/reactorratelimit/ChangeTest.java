@@ -18,7 +18,9 @@ class ChangeTest {
     private final VirtualTime time = new VirtualTime();
 
     private List<Asked> ask(RateLimiter limiter, Demand demand, int times) {
-        return IntStream.range(0, times).mapToObj(i -> time.ask(limiter, demand)).toList();
+        return IntStream.range(0, times)
+                .mapToObj(i -> time.ask(limiter, demand))
+                .toList();
     }
 
     private static void change(RateLimiter limiter, Limit... limits) {
@@ -215,10 +217,8 @@ class ChangeTest {
 
     @Test
     void pausing_a_key_closes_that_key_and_those_below_it() {
-        RateLimiter limiter = time.spec()
-                .scope(Scope.by("tenant"))
-                .scope(Scope.by("user"))
-                .build();
+        RateLimiter limiter =
+                time.spec().scope(Scope.by("tenant")).scope(Scope.by("user")).build();
         limiter.pause(Demand.of("tenant", "A"), ofSeconds(10));
         limiter.pause(Demand.of("tenant", "B").and("user", "1"), ofSeconds(10));
         Map<String, Boolean> allowed = new TreeMap<>();
@@ -236,10 +236,8 @@ class ChangeTest {
 
     @Test
     void disposing_fails_all_who_wait_and_whoever_comes_later() { // B56
-        RateLimiter limiter = time.spec()
-                .limit(Limit.inFlight(1))
-                .scope(Scope.by("user"))
-                .build();
+        RateLimiter limiter =
+                time.spec().limit(Limit.inFlight(1)).scope(Scope.by("user")).build();
         Permit held = limiter.tryAcquire(Demand.of("user", "a")).permit();
         List<Asked> asked = ask(limiter, Demand.of("user", "b").maxWait(ofSeconds(60)), 10);
         time.runTo(ofSeconds(1));

@@ -92,10 +92,14 @@ class KeysTest {
         RateLimiter limiter = time.spec()
                 .scope(Scope.by("endpoint", "token").limit("/items", Limit.of(1, ofSeconds(10))))
                 .build();
-        assertThat(limiter.tryAcquire(endpoint("/items").and("token", "a")).allowed()).isTrue();
-        assertThat(limiter.tryAcquire(endpoint("/items").and("token", "b")).allowed()).isTrue();
-        assertThat(limiter.tryAcquire(endpoint("/items").and("token", "a")).allowed()).isFalse();
-        assertThat(limiter.tryAcquire(Demand.of("token", "b").and("endpoint", "/items")).allowed())
+        assertThat(limiter.tryAcquire(endpoint("/items").and("token", "a")).allowed())
+                .isTrue();
+        assertThat(limiter.tryAcquire(endpoint("/items").and("token", "b")).allowed())
+                .isTrue();
+        assertThat(limiter.tryAcquire(endpoint("/items").and("token", "a")).allowed())
+                .isFalse();
+        assertThat(limiter.tryAcquire(Demand.of("token", "b").and("endpoint", "/items"))
+                        .allowed())
                 .as("the order of attributes does not matter")
                 .isFalse();
     }
@@ -144,9 +148,7 @@ class KeysTest {
     @Test
     void limits_of_every_key_stand_beside_those_of_its_pattern() {
         RateLimiter limiter = time.spec()
-                .scope(Scope.by("endpoint")
-                        .limits(Limit.of(5, ofSeconds(60)))
-                        .limit("/a", Limit.of(2, ofSeconds(10))))
+                .scope(Scope.by("endpoint").limits(Limit.of(5, ofSeconds(60))).limit("/a", Limit.of(2, ofSeconds(10))))
                 .build();
         assertThat(limiter.tryAcquire(endpoint("/a").cost(2)).allowed()).isTrue();
         assertThat(limiter.tryAcquire(endpoint("/a")).retryAfter()).isEqualTo(ofMillis(10_010));

@@ -22,12 +22,15 @@ class LanesTest {
     }
 
     private List<Asked> ask(RateLimiter limiter, Demand demand, int times) {
-        return IntStream.range(0, times).mapToObj(i -> time.ask(limiter, demand)).toList();
+        return IntStream.range(0, times)
+                .mapToObj(i -> time.ask(limiter, demand))
+                .toList();
     }
 
     @Test
     void the_higher_lane_goes_first() {
-        RateLimiter limiter = lanes(Limit.bucket(1, 1, ofSeconds(1)).startingWith(0)).build();
+        RateLimiter limiter =
+                lanes(Limit.bucket(1, 1, ofSeconds(1)).startingWith(0)).build();
         List<Asked> low = ask(limiter, LOW, 3);
         List<Asked> high = ask(limiter, HIGH, 3);
         time.runTo(ofSeconds(6));
@@ -37,7 +40,8 @@ class LanesTest {
 
     @Test
     void one_call_of_the_higher_lane_waits_for_no_flood_of_the_lower() { // B37
-        RateLimiter limiter = lanes(Limit.bucket(1, 1, ofSeconds(1)).startingWith(0)).build();
+        RateLimiter limiter =
+                lanes(Limit.bucket(1, 1, ofSeconds(1)).startingWith(0)).build();
         List<Asked> flood = ask(limiter, LOW, 1_000);
         time.runTo(ofSeconds(1));
         Asked one = time.ask(limiter, HIGH);
@@ -91,7 +95,8 @@ class LanesTest {
 
     @Test
     void cancelled_waiters_use_no_turn_of_their_lane() { // B37
-        RateLimiter limiter = lanes(Limit.bucket(1, 1, ofSeconds(1)).startingWith(0)).build();
+        RateLimiter limiter =
+                lanes(Limit.bucket(1, 1, ofSeconds(1)).startingWith(0)).build();
         List<Asked> high = ask(limiter, HIGH, 50);
         Asked low = time.ask(limiter, LOW);
         high.forEach(Asked::cancel);
@@ -143,13 +148,15 @@ class LanesTest {
         assertThat(refused.allowed()).isFalse();
         assertThat(refused.retryAfter()).isEqualTo(ofMillis(10_010));
         assertThat(limiter.tryAcquire(user.cost(3)).allowed()).isTrue();
-        assertThat(time.ask(limiter, Demand.of("user", "b").lane("background").cost(2)).refusal())
+        assertThat(time.ask(limiter, Demand.of("user", "b").lane("background").cost(2))
+                        .refusal())
                 .hasMessageContaining("can never pass");
     }
 
     @Test
     void an_answer_at_once_does_not_overtake_its_own_lane_or_a_higher_one_but_a_lower() {
-        RateLimiter limiter = lanes(Limit.bucket(10, 1, ofSeconds(1)).startingWith(5)).build();
+        RateLimiter limiter =
+                lanes(Limit.bucket(10, 1, ofSeconds(1)).startingWith(5)).build();
         Asked low = time.ask(limiter, LOW.cost(8));
         assertThat(limiter.tryAcquire(LOW).allowed()).isFalse();
         assertThat(limiter.tryAcquire(HIGH).allowed()).isTrue();

@@ -156,15 +156,11 @@ class LimitTest {
                 rule(() -> Demand.one().cost(0), "a demand's cost must be positive, was 0"),
                 rule(() -> Demand.one().cost("requests", 0), "a demand's cost must be positive, was 0"),
                 rule(() -> Demand.one().cost("tokens", -1), "a cost in tokens must not be negative, was -1"),
-                rule(
-                        () -> Demand.one().maxWait(ofMinutes(-1)),
-                        "the longest wait must not be negative, was PT-1M"),
+                rule(() -> Demand.one().maxWait(ofMinutes(-1)), "the longest wait must not be negative, was PT-1M"),
                 rule(() -> Scope.by(), "a scope must name each of its attributes once, was []"),
                 rule(() -> Scope.by("a", "a"), "a scope must name each of its attributes once, was [a, a]"),
                 rule(() -> RateLimiter.named(" "), "a limiter's name must not be blank, was ' '"),
-                rule(
-                        () -> RateLimiter.named("x").maxPending(0, 1),
-                        "maxPending must be positive, was 0 and 1"),
+                rule(() -> RateLimiter.named("x").maxPending(0, 1), "maxPending must be positive, was 0 and 1"),
                 rule(() -> RateLimiter.named("x").jitter(1.5), "jitter must be between 0 and 1, was 1.5"),
                 rule(
                         () -> RateLimiter.named("x").cooldown(ten, ofSeconds(1)),
@@ -180,7 +176,9 @@ class LimitTest {
 
     static Stream<Arguments> misplaced() {
         return Stream.of(
-                rule(() -> Limit.inFlight(3).burst(1), "burst belongs to a window limit, this is: 3 requests in flight"),
+                rule(
+                        () -> Limit.inFlight(3).burst(1),
+                        "burst belongs to a window limit, this is: 3 requests in flight"),
                 rule(() -> Limit.total(3).strict(), "strict belongs to a window limit, this is: 3 requests in all"),
                 rule(
                         () -> Limit.of(5, ofSeconds(1)).startingWith(1),

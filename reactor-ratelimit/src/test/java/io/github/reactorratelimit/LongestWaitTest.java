@@ -26,7 +26,8 @@ class LongestWaitTest {
         Asked asked = time.ask(limiter, within(ofMillis(9_999)));
         assertThat(asked.at()).isZero();
         assertThat(asked.refusal().retryAfter()).isEqualTo(ofSeconds(10));
-        assertThat(asked.refusal().limit()).isEqualTo(Limit.bucket(1, 1, ofSeconds(10)).startingWith(0));
+        assertThat(asked.refusal().limit())
+                .isEqualTo(Limit.bucket(1, 1, ofSeconds(10)).startingWith(0));
         assertThat(asked.refusal().mayHaveBeenSent()).isFalse();
         assertThat(asked.refusal())
                 .hasMessage("Limiter 'test' refused a demand: the wait would be at least PT10S because of"
@@ -48,7 +49,8 @@ class LongestWaitTest {
         for (int i = 0; i < 10; i++) {
             time.ask(limiter);
         }
-        assertThat(time.ask(limiter, within(ofMillis(10_999))).refusal().retryAfter()).isEqualTo(ofSeconds(11));
+        assertThat(time.ask(limiter, within(ofMillis(10_999))).refusal().retryAfter())
+                .isEqualTo(ofSeconds(11));
         Asked fits = time.ask(limiter, within(ofSeconds(11)));
         time.runTo(ofSeconds(11));
         assertThat(fits.isGranted()).isTrue();
@@ -58,7 +60,8 @@ class LongestWaitTest {
     void no_wait_at_all_is_granted_or_fails_at_once() {
         RateLimiter limiter = time.limiter(Limit.of(1, ofSeconds(10)));
         assertThat(time.ask(limiter, within(Duration.ZERO)).isGranted()).isTrue();
-        assertThat(time.ask(limiter, within(Duration.ZERO)).refusal().retryAfter()).isEqualTo(ofMillis(10_010));
+        assertThat(time.ask(limiter, within(Duration.ZERO)).refusal().retryAfter())
+                .isEqualTo(ofMillis(10_010));
         RateLimiter busy = time.limiter(Limit.inFlight(1));
         busy.tryAcquire();
         assertThat(time.ask(busy, within(Duration.ZERO)).refusal().retryAfter()).isNull();
@@ -74,8 +77,8 @@ class LongestWaitTest {
         assertThat(asked.isWaiting()).isTrue();
         time.advance(ofNanos(1));
         assertThat(asked.at()).isEqualTo(ofSeconds(3));
-        assertThat(asked.refusal()).hasMessage(
-                "Limiter 'test' refused a demand: it waited PT3S, which is the longest allowed.");
+        assertThat(asked.refusal())
+                .hasMessage("Limiter 'test' refused a demand: it waited PT3S, which is the longest allowed.");
         held.release();
         assertThat(behind.isGranted()).isTrue();
         assertThat(time.timers()).isZero();
@@ -118,7 +121,8 @@ class LongestWaitTest {
 
     @Test
     void a_bound_that_does_not_fit_time_is_none() { // B47
-        RateLimiter limiter = time.limiter(Limit.bucket(1, 1, Duration.ofDays(365)).startingWith(0));
+        RateLimiter limiter =
+                time.limiter(Limit.bucket(1, 1, Duration.ofDays(365)).startingWith(0));
         Asked asked = time.ask(limiter, within(ofSeconds(Long.MAX_VALUE)));
         time.runTo(Duration.ofDays(365));
         assertThat(asked.isGranted()).isTrue();
@@ -143,8 +147,9 @@ class LongestWaitTest {
         Asked never = time.ask(limiter, Demand.one().cost(11));
         assertThat(never.at()).isZero();
         assertThat(never.refusal().retryAfter()).isNull();
-        assertThat(never.refusal()).hasMessage("Limiter 'test' refused a demand: a cost of 11 requests can never pass a"
-                + " limit of bucket of 10 requests, 1 per PT1S. Split the demand, or raise the limit.");
+        assertThat(never.refusal())
+                .hasMessage("Limiter 'test' refused a demand: a cost of 11 requests can never pass a"
+                        + " limit of bucket of 10 requests, 1 per PT1S. Split the demand, or raise the limit.");
         assertThat(limiter.snapshot().waiting()).isZero();
         Decision decision = limiter.tryAcquire(Demand.one().cost(11));
         assertThat(decision.allowed()).isFalse();
@@ -157,8 +162,9 @@ class LongestWaitTest {
         RateLimiter limiter = time.limiter(Limit.total(3));
         assertThat(time.ask(limiter, Demand.one().cost(2)).isGranted()).isTrue();
         Asked tooMuch = time.ask(limiter, Demand.one().cost(2));
-        assertThat(tooMuch.refusal()).hasMessage("Limiter 'test' refused a demand: the budget of 3 requests in all is"
-                + " spent as far as a cost of 2 needs it.");
+        assertThat(tooMuch.refusal())
+                .hasMessage("Limiter 'test' refused a demand: the budget of 3 requests in all is"
+                        + " spent as far as a cost of 2 needs it.");
         assertThat(time.ask(limiter).isGranted()).isTrue();
     }
 

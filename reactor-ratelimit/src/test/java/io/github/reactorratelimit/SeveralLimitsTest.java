@@ -21,7 +21,8 @@ class SeveralLimitsTest {
 
     private RateLimiter oneEmpty() {
         return time.limiter(
-                Limit.bucket(5, 1, ofMinutes(1)), Limit.bucket(1, 1, ofMinutes(1)).startingWith(0));
+                Limit.bucket(5, 1, ofMinutes(1)),
+                Limit.bucket(1, 1, ofMinutes(1)).startingWith(0));
     }
 
     @Test
@@ -31,7 +32,8 @@ class SeveralLimitsTest {
             Decision decision = limiter.tryAcquire();
             assertThat(decision.allowed()).isFalse();
             assertThat(decision.retryAfter()).isEqualTo(ofMinutes(1));
-            assertThat(decision.limit()).isEqualTo(Limit.bucket(1, 1, ofMinutes(1)).startingWith(0));
+            assertThat(decision.limit())
+                    .isEqualTo(Limit.bucket(1, 1, ofMinutes(1)).startingWith(0));
         }
         assertThat(available(limiter)).containsExactly(5L, 0L);
     }
@@ -72,7 +74,9 @@ class SeveralLimitsTest {
 
     @Test
     void one_exactly_emptied_and_another_already_empty_refuse() { // B09
-        RateLimiter limiter = time.limiter(Limit.bucket(5, 1, ofMinutes(1)), Limit.bucket(5, 1, ofMinutes(1)).startingWith(4));
+        RateLimiter limiter = time.limiter(
+                Limit.bucket(5, 1, ofMinutes(1)),
+                Limit.bucket(5, 1, ofMinutes(1)).startingWith(4));
         assertThat(limiter.tryAcquire(Demand.one().cost(5)).allowed()).isFalse();
         assertThat(available(limiter)).containsExactly(5L, 4L);
     }
@@ -105,7 +109,9 @@ class SeveralLimitsTest {
         refused(limiter.tryAcquire(a1), ofMillis(10_010));
         assertThat(limiter.tryAcquire(a2).allowed()).isTrue();
         refused(limiter.tryAcquire(a2), ofMillis(30_030));
-        assertThat(limiter.tryAcquire(b1).allowed()).as("another tenant's user of that name").isTrue();
+        assertThat(limiter.tryAcquire(b1).allowed())
+                .as("another tenant's user of that name")
+                .isTrue();
         refused(limiter.tryAcquire(b1), ofMillis(60_060));
     }
 
@@ -118,10 +124,14 @@ class SeveralLimitsTest {
     void units_are_counted_apart() {
         RateLimiter limiter = time.limiter(
                 Limit.of(3, ofSeconds(10)), Limit.bucket(100, 100, ofSeconds(1)).unit("tokens"));
-        assertThat(limiter.tryAcquire(Demand.one().cost("tokens", 100)).allowed()).isTrue();
+        assertThat(limiter.tryAcquire(Demand.one().cost("tokens", 100)).allowed())
+                .isTrue();
         refused(limiter.tryAcquire(Demand.one().cost("tokens", 50)), ofMillis(500));
-        assertThat(limiter.tryAcquire(Demand.one()).allowed()).as("a call without tokens").isTrue();
-        assertThat(limiter.tryAcquire(Demand.one().cost("tokens", 0).cost("others", 9)).allowed())
+        assertThat(limiter.tryAcquire(Demand.one()).allowed())
+                .as("a call without tokens")
+                .isTrue();
+        assertThat(limiter.tryAcquire(Demand.one().cost("tokens", 0).cost("others", 9))
+                        .allowed())
                 .isTrue();
         refused(limiter.tryAcquire(Demand.one()), ofMillis(10_010));
     }
@@ -142,7 +152,8 @@ class SeveralLimitsTest {
 
     @Test
     void an_overuse_is_waited_off() { // B22
-        RateLimiter limiter = time.limiter(Limit.bucket(60_000, 1_000, ofSeconds(1)).unit("tokens"));
+        RateLimiter limiter =
+                time.limiter(Limit.bucket(60_000, 1_000, ofSeconds(1)).unit("tokens"));
         Permit permit = limiter.tryAcquire(Demand.one().cost("tokens", 60_000)).permit();
         permit.settle("tokens", 61_000);
         Asked asked = time.ask(limiter, Demand.one().cost("tokens", 1_000));

@@ -44,8 +44,9 @@ class SpacedWindowMeterTest {
         Limit limit = Limit.of(5, ofSeconds(10)).headroom(0.2).burst(1);
         assertThat(limit.permits()).isEqualTo(4);
         assertThat(limit.rate()).containsExactly(1, 2_500_000_000L);
-        new Books(limit)
-                .follow(new long[][] {{0, 1, 0}, {0, 1, 2_500}, {2_500, 1, 0}, {5_000, 1, 0}, {7_500, 1, 0}, {7_500, 1, 2_510}});
+        new Books(limit).follow(new long[][] {
+            {0, 1, 0}, {0, 1, 2_500}, {2_500, 1, 0}, {5_000, 1, 0}, {7_500, 1, 0}, {7_500, 1, 2_510}
+        });
     }
 
     @Test

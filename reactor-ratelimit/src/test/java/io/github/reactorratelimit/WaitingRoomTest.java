@@ -18,7 +18,9 @@ class WaitingRoomTest {
     private final VirtualTime time = new VirtualTime();
 
     private List<Asked> ask(RateLimiter limiter, Demand demand, int times) {
-        return IntStream.range(0, times).mapToObj(i -> time.ask(limiter, demand)).toList();
+        return IntStream.range(0, times)
+                .mapToObj(i -> time.ask(limiter, demand))
+                .toList();
     }
 
     @Test
