@@ -148,6 +148,28 @@ class LimiterClockTest {
     }
 
     @Test
+    void a_timer_is_set_anew_on_the_scheduler_that_took_over() { // T6
+        HandClock one = new HandClock(1_000);
+        HandClock other = new HandClock(50);
+        AtomicReference<Scheduler> inForce = new AtomicReference<>(one);
+        RateLimiter limiter = RateLimiter.named("test")
+                .limit(Limit.bucket(1, 1, ofSeconds(1)).startingWith(0))
+                .scheduler(inForce::get)
+                .build();
+        AtomicReference<Permit> permit = new AtomicReference<>();
+        limiter.acquire(Demand.one()).subscribe(permit::set);
+        one.nanos += ofMillis(400).toNanos();
+        limiter.estimate(Demand.one());
+        inForce.set(other);
+        limiter.estimate(Demand.one());
+        assertThat(one.tasks).isEmpty();
+        assertThat(other.delays).containsExactly(600_000_000L);
+        other.nanos += ofMillis(600).toNanos();
+        other.ring();
+        assertThat(permit.get()).isNotNull();
+    }
+
+    @Test
     void a_timer_that_rings_late_makes_no_window_too_full() { // B45
         HandClock hand = new HandClock(0);
         RateLimiter limiter = limiter(hand, Limit.of(15, Duration.ofMinutes(1)));

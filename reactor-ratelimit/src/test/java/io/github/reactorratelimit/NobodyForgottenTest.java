@@ -15,7 +15,7 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /** Whatever callers do, and in whatever order: nobody is forgotten, nothing is granted twice, and all comes back. */
-class RandomProgramsTest {
+class NobodyForgottenTest {
 
     private static final int PROGRAMS = 3_000;
     private static final int STEPS = 60;
