@@ -44,12 +44,12 @@ final class Asked extends BaseSubscriber<Permit> {
         return at == null;
     }
 
-    boolean isDecidedBefore(Duration instant) {
-        return at != null && at.compareTo(instant) < 0;
-    }
-
     boolean isGranted() {
         return permit != null;
+    }
+
+    boolean wasAnsweredBefore(Duration instant) {
+        return at != null && at.compareTo(instant) < 0;
     }
 
     /** When it was decided, null while it waits. */
