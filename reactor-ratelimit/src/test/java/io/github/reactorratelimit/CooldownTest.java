@@ -26,11 +26,7 @@ class CooldownTest {
     private final VirtualTime time = new VirtualTime();
 
     private static RateLimitSignal hint(Duration delay) {
-        return RateLimitSignal.of(429)
-                .throttled(true)
-                .hint(delay)
-                .delay(delay)
-                .build();
+        return RateLimitSignal.of(429).throttled(true).hint(delay).delay(delay).build();
     }
 
     private static RateLimitSignal.Builder exhausted(Duration reset) {
@@ -40,7 +36,9 @@ class CooldownTest {
     }
 
     private List<Asked> ask(RateLimiter limiter, Demand demand, int times) {
-        return IntStream.range(0, times).mapToObj(i -> time.ask(limiter, demand)).toList();
+        return IntStream.range(0, times)
+                .mapToObj(i -> time.ask(limiter, demand))
+                .toList();
     }
 
     private static ScopeState root(RateLimiter limiter) {
@@ -55,9 +53,8 @@ class CooldownTest {
 
     @Test
     void a_refusal_closes_its_key_for_all_callers_and_no_other() { // B11, B64
-        RateLimiter limiter = time.spec()
-                .scope(Scope.by("api").limits(Limit.inFlight(5)))
-                .build();
+        RateLimiter limiter =
+                time.spec().scope(Scope.by("api").limits(Limit.inFlight(5))).build();
         Demand here = Demand.of("api", "L");
         List<Asked> inFlight = ask(limiter, here, 5);
         List<Asked> queued = ask(limiter, here, 10);
@@ -83,7 +80,9 @@ class CooldownTest {
         Permit held = take(limiter);
         Asked next = time.ask(limiter);
         held.complete(hint(ofSeconds(5)));
-        assertThat(next.isWaiting()).as("the freed place did not reach it before the gate shut").isTrue();
+        assertThat(next.isWaiting())
+                .as("the freed place did not reach it before the gate shut")
+                .isTrue();
         time.runTo(ofSeconds(5));
         assertThat(next.at()).isEqualTo(ofSeconds(5));
     }
@@ -122,7 +121,9 @@ class CooldownTest {
         assertThat(decision.allowed()).isFalse();
         assertThat(decision.retryAfter()).isEqualTo(ofSeconds(4));
         assertThat(decision.limit()).isNull();
-        assertThat(time.ask(limiter, Demand.one().maxWait(ofSeconds(3))).refusal().retryAfter())
+        assertThat(time.ask(limiter, Demand.one().maxWait(ofSeconds(3)))
+                        .refusal()
+                        .retryAfter())
                 .isEqualTo(ofSeconds(4));
         Asked behind = time.ask(limiter, Demand.one().maxWait(ofSeconds(4)));
         time.runTo(ofSeconds(7));
@@ -169,9 +170,8 @@ class CooldownTest {
 
     @Test
     void a_hundred_waves_do_not_overflow() {
-        RateLimiter limiter = time.spec()
-                .cooldown(ofMillis(1), Duration.ofDays(200_000))
-                .build();
+        RateLimiter limiter =
+                time.spec().cooldown(ofMillis(1), Duration.ofDays(200_000)).build();
         for (int wave = 0; wave < 100; wave++) {
             take(limiter).complete(NO_HINT);
             assertThat(root(limiter).closedFor()).isPositive();
@@ -237,10 +237,8 @@ class CooldownTest {
 
     @Test
     void a_hint_longer_than_is_obeyed_fails_those_who_wait_and_those_who_come_with_the_time_left() {
-        RateLimiter limiter = time.spec()
-                .limit(Limit.inFlight(1))
-                .scope(Scope.by("user"))
-                .build();
+        RateLimiter limiter =
+                time.spec().limit(Limit.inFlight(1)).scope(Scope.by("user")).build();
         Demand user = Demand.of("user", "a");
         Permit held = limiter.tryAcquire(user).permit();
         List<Asked> waiting = ask(limiter, user, 3);
@@ -367,7 +365,9 @@ class CooldownTest {
         assertThat(root(limiter).closedFor()).as("somebody else used it up").isEqualTo(ofSeconds(10));
         RateLimiter longer = time.limiter(Limit.of(1, ofSeconds(10)));
         take(longer).complete(exhausted(ofSeconds(60)).build());
-        assertThat(root(longer).closedFor()).as("a longer window than we know of").isEqualTo(ofSeconds(60));
+        assertThat(root(longer).closedFor())
+                .as("a longer window than we know of")
+                .isEqualTo(ofSeconds(60));
         RateLimiter otherUnit = time.limiter(Limit.of(1, ofSeconds(10)).unit("tokens"));
         otherUnit
                 .tryAcquire(Demand.one().cost("tokens", 1))

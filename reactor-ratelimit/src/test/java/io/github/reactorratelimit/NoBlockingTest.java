@@ -27,6 +27,8 @@ class NoBlockingTest {
 
     @BeforeAll
     static void watch() {
+        // Threads that are parked already do not know what they are allowed.
+        Schedulers.shutdownNow();
         BlockHound.install();
     }
 
