@@ -25,7 +25,6 @@ final class LimiterClock {
     }
 
     /** Lets limiter time follow {@code raw}, the scheduler's nanoseconds; under the monitor. Time never runs backwards. */
-    @SuppressWarnings("ReferenceEquality") // Another scheduler object means another clock, whatever equals says.
     long follow(Scheduler scheduler, long raw) {
         Anchor current = anchor;
         if (current == null || current.scheduler != scheduler) {

@@ -93,7 +93,9 @@ final class Model {
             lanes.add(lane);
         }
         if (isOverdue(key)) {
-            lanes.add(0, lanes.remove(lanes.size() - 1));
+            Integer lowest = key.turns.size() - 1;
+            lanes.remove(lowest);
+            lanes.add(0, lowest);
         }
         return lanes;
     }
