@@ -6,6 +6,7 @@ import io.github.reactorratelimit.signal.Quota;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.function.Predicate;
@@ -93,9 +94,7 @@ final class Model {
             lanes.add(lane);
         }
         if (isOverdue(key)) {
-            Integer lowest = key.turns.size() - 1;
-            lanes.remove(lowest);
-            lanes.add(0, lowest);
+            Collections.rotate(lanes, 1);
         }
         return lanes;
     }
