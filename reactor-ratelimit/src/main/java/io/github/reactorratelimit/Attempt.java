@@ -6,7 +6,6 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
-import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.Exceptions;
@@ -174,15 +173,14 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         if (retries != null) {
             retries.attempted(sentAt - joinedAt);
         }
-        Publisher<? extends T> source;
         try {
-            source = limited.open(this);
+            limited.open(this).subscribe(this);
         } catch (Throwable e) {
+            // No publisher, or one that throws instead of failing: nobody else would ever end this attempt.
             Exceptions.throwIfFatal(e);
             onError(e);
             return;
         }
-        source.subscribe(this);
         if (tells() == Tells.HEAD && state == RUNNING) {
             watch();
         }
@@ -349,7 +347,10 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
             failure = judge(operator().read(reader.status(element), reader.headers(element)));
         } catch (Throwable e) {
             Exceptions.throwIfFatal(e);
-            onError(e);
+            Operators.onDiscard(element, currentContext());
+            if (!end(judge(e), !limited.isSingle())) {
+                Operators.onErrorDropped(e, currentContext());
+            }
             return false;
         }
         headed = true;

@@ -24,7 +24,8 @@ final class Tree {
     private @Nullable Node oldest;
     private @Nullable Node newest;
     private int size = 1;
-    private long known;
+    /** How many keys ever came to be known. */
+    private long count;
 
     Tree(List<Limit> rootLimits, List<Scope> scopes, Lanes lanes, long idleNanos, long now) {
         this.root = new Node(null, "", "", rootLimits, lanes, 0, now);
@@ -99,24 +100,33 @@ final class Tree {
     }
 
     /** The limits of each of these keys. Calls the user's functions, so outside the monitor. */
-    List<List<Limit>> limitsOf(Object[] keys) {
+    KeyLimits limitsOf(Object[] keys) {
+        List<Scope> asked = scopes;
         List<List<Limit>> all = new ArrayList<>(keys.length);
         Map<String, String> path = new LinkedHashMap<>();
         for (int i = 0; i < keys.length; i++) {
-            Scope scope = scopes.get(i);
+            Scope scope = asked.get(i);
             scope.describe(keys[i], path);
             all.add(scope.limitsOf(keys[i], new LinkedHashMap<>(path)));
         }
-        return all;
+        return new KeyLimits(asked, all);
     }
 
-    /** The node of these keys, with new nodes where they are new. */
-    Node grow(long now, Object[] keys, List<List<Limit>> limits) {
+    /** The limits of some keys, and the scopes that were asked for them. */
+    record KeyLimits(List<Scope> asked, List<List<Limit>> limits) {}
+
+    /** The node of these keys, with new nodes where they are new; null if the scopes changed since they were asked. */
+    @Nullable
+    Node grow(long now, Object[] keys, KeyLimits known) {
         Node node = root;
         for (int i = 0; i < keys.length; i++) {
             Node child = node.child(keys[i]);
             if (child == null) {
-                child = new Node(node, keys[i], scopes.get(i).label(keys[i]), limits.get(i), lanes, ++known, now);
+                if (known.asked != scopes) {
+                    return null;
+                }
+                Scope scope = scopes.get(i);
+                child = new Node(node, keys[i], scope.label(keys[i]), known.limits.get(i), lanes, ++count, now);
                 node.addChild(child);
                 link(child);
                 size++;
