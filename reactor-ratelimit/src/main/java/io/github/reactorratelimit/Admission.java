@@ -2,6 +2,7 @@ package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.Booking.Phase;
 import io.github.reactorratelimit.Ticket.Stage;
+import io.github.reactorratelimit.Tree.KeyLimits;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.util.ArrayList;
 import java.util.List;
@@ -66,7 +67,7 @@ final class Admission {
         Demand demand = ticket.demand;
         int lane = settings.lanes().indexOf(demand.lane() == null ? contextLane : demand.lane());
         Object[] keys = null;
-        List<List<Limit>> limits = null;
+        KeyLimits limits = null;
         while (true) {
             Scheduler scheduler = clock.scheduler();
             long raw = scheduler.now(TimeUnit.NANOSECONDS);
@@ -107,7 +108,7 @@ final class Admission {
     }
 
     /** The leaf of a demand; null if its keys have to be reckoned, or the limits of new keys asked for, outside. */
-    private @Nullable Node leaf(long now, Demand demand, Object @Nullable [] keys, @Nullable List<List<Limit>> limits) {
+    private @Nullable Node leaf(long now, Demand demand, Object @Nullable [] keys, @Nullable KeyLimits limits) {
         if (keys == null) {
             return tree.cached(now, demand);
         }
@@ -132,7 +133,7 @@ final class Admission {
     private Decision decide(Demand demand, boolean take) {
         int lane = settings.lanes().indexOf(demand.lane());
         Object[] keys = null;
-        List<List<Limit>> limits = null;
+        KeyLimits limits = null;
         while (true) {
             Scheduler scheduler = clock.scheduler();
             long raw = scheduler.now(TimeUnit.NANOSECONDS);
@@ -198,15 +199,18 @@ final class Admission {
 
     // ---------------------------------------------------------------------------------------------------- hearing
 
-    /** The request is written now. */
-    void sent(Ticket ticket) {
+    /** The request is written now; whether this is the first that is heard of it. */
+    boolean sent(Ticket ticket) {
+        boolean[] first = new boolean[1];
         pass(now -> {
-            if (ticket.stage == Stage.HELD && ticket.phase == Phase.UNSENT) {
+            first[0] = ticket.stage == Stage.HELD && ticket.phase == Phase.UNSENT;
+            if (first[0]) {
                 ticket.sentTold = true;
                 room.move(now, ticket, Phase.SENT);
                 ticket.sentAt = now;
             }
         });
+        return first[0];
     }
 
     /** From now on the attempt has {@code nanos} until its head, or until what follows it is over. */
@@ -303,12 +307,18 @@ final class Admission {
 
     private void atKey(Demand whom, KeyChange change) {
         Object[] keys = tree.keysNamed(whom);
-        List<List<Limit>> limits = tree.limitsOf(keys);
-        pass(now -> {
-            Node node = tree.grow(now, keys, limits);
-            change.at(now, node);
-            turns.touch(now, node);
-        });
+        boolean[] done = new boolean[1];
+        while (!done[0]) {
+            KeyLimits limits = tree.limitsOf(keys);
+            pass(now -> {
+                Node node = tree.grow(now, keys, limits);
+                if (node != null) {
+                    change.at(now, node);
+                    turns.touch(now, node);
+                    done[0] = true;
+                }
+            });
+        }
     }
 
     private interface KeyChange {

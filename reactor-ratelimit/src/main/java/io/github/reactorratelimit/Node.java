@@ -281,12 +281,15 @@ final class Node {
         }
     }
 
-    /** Whether forgetting it would change nothing: nobody uses it, it is open, it owes nothing and it is full. */
-    boolean isIdle(long now) {
+    /**
+     * Whether forgetting it would change nothing: nobody uses it, it is open, it owes nothing and it is full. A series of
+     * refusals is over when nobody has asked for {@code idleNanos} since the last one.
+     */
+    boolean isIdle(long now, long idleNanos) {
         return users == 0
                 && (children == null || children.isEmpty())
                 && !gate.isClosed(now)
-                && gate.waves == 0
+                && (gate.waves == 0 || Exact.subtract(now, gate.closedUntil) >= idleNanos)
                 && isFull(meters, now)
                 && sharesFull(now);
     }

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +22,9 @@ final class Tree {
     private final Lanes lanes;
     private final long idleNanos;
     private volatile List<Scope> scopes;
+    /** Rises after the scopes were changed: limits that were asked for before are of no use to new keys. */
+    private final AtomicInteger changes = new AtomicInteger();
+
     private @Nullable Node oldest;
     private @Nullable Node newest;
     private int size = 1;
@@ -99,7 +103,8 @@ final class Tree {
     }
 
     /** The limits of each of these keys. Calls the user's functions, so outside the monitor. */
-    List<List<Limit>> limitsOf(Object[] keys) {
+    KeyLimits limitsOf(Object[] keys) {
+        int asOf = changes.get();
         List<List<Limit>> all = new ArrayList<>(keys.length);
         Map<String, String> path = new LinkedHashMap<>();
         for (int i = 0; i < keys.length; i++) {
@@ -107,16 +112,23 @@ final class Tree {
             scope.describe(keys[i], path);
             all.add(scope.limitsOf(keys[i], new LinkedHashMap<>(path)));
         }
-        return all;
+        return new KeyLimits(all, asOf);
     }
 
-    /** The node of these keys, with new nodes where they are new. */
-    Node grow(long now, Object[] keys, List<List<Limit>> limits) {
+    /** The limits of some keys, as they were after so many changes. */
+    record KeyLimits(List<List<Limit>> each, int asOf) {}
+
+    /** The node of these keys, with new nodes where they are new; null if the limits have been changed meanwhile. */
+    @Nullable
+    Node grow(long now, Object[] keys, KeyLimits limits) {
+        if (limits.asOf != changes.get()) {
+            return null;
+        }
         Node node = root;
         for (int i = 0; i < keys.length; i++) {
             Node child = node.child(keys[i]);
             if (child == null) {
-                child = new Node(node, keys[i], scopes.get(i).label(keys[i]), limits.get(i), lanes, ++known, now);
+                child = new Node(node, keys[i], scopes.get(i).label(keys[i]), limits.each.get(i), lanes, ++known, now);
                 node.addChild(child);
                 link(child);
                 size++;
@@ -135,7 +147,7 @@ final class Tree {
             }
             unlink(node);
             Node parent = node.parent;
-            if (parent != null && node.isIdle(now)) {
+            if (parent != null && node.isIdle(now, idleNanos)) {
                 node.forgotten = true;
                 size--;
                 if (parent.children != null) {
@@ -185,6 +197,7 @@ final class Tree {
 
     void scopes(List<Scope> changed) {
         scopes = changed;
+        changes.incrementAndGet();
     }
 
     private void use(long now, Node leaf) {
