@@ -202,15 +202,18 @@ final class Admission {
 
     // ---------------------------------------------------------------------------------------------------- hearing
 
-    /** The request is written now. */
-    void sent(Ticket ticket) {
+    /** The request is written now; whether this is the first that is heard of it. */
+    boolean sent(Ticket ticket) {
+        boolean[] first = new boolean[1];
         pass(now -> {
-            if (ticket.stage == Stage.HELD && ticket.phase == Phase.UNSENT) {
+            first[0] = ticket.stage == Stage.HELD && ticket.phase == Phase.UNSENT;
+            if (first[0]) {
                 ticket.sentTold = true;
                 room.move(now, ticket, Phase.SENT);
                 ticket.sentAt = now;
             }
         });
+        return first[0];
     }
 
     /** From now on the attempt has {@code nanos} until its head, or until what follows it is over. */

@@ -302,7 +302,10 @@ public final class RateLimitOperator {
         try {
             return reader.read(error);
         } catch (RuntimeException e) {
-            LOG.warn("limiter={}: a failure reader threw, so it is passed over", admission.settings().name(), e);
+            LOG.warn(
+                    "limiter={}: a failure reader threw, so it is passed over",
+                    admission.settings().name(),
+                    e);
             return null;
         }
     }

@@ -21,6 +21,9 @@ final class Tree {
     private final Lanes lanes;
     private final long idleNanos;
     private volatile List<Scope> scopes;
+    /** How often limits were changed. Written under the monitor, after the scopes, so that who reads it first reads no older ones. */
+    private volatile int changes;
+
     private @Nullable Node oldest;
     private @Nullable Node newest;
     private int size = 1;
@@ -101,32 +104,32 @@ final class Tree {
 
     /** The limits of each of these keys. Calls the user's functions, so outside the monitor. */
     KeyLimits limitsOf(Object[] keys) {
-        List<Scope> asked = scopes;
+        int asOf = changes;
         List<List<Limit>> all = new ArrayList<>(keys.length);
         Map<String, String> path = new LinkedHashMap<>();
         for (int i = 0; i < keys.length; i++) {
-            Scope scope = asked.get(i);
+            Scope scope = scopes.get(i);
             scope.describe(keys[i], path);
             all.add(scope.limitsOf(keys[i], new LinkedHashMap<>(path)));
         }
-        return new KeyLimits(asked, all);
+        return new KeyLimits(all, asOf);
     }
 
-    /** The limits of some keys, and the scopes that were asked for them. */
-    record KeyLimits(List<Scope> asked, List<List<Limit>> limits) {}
+    /** The limits of some keys, as they were after so many changes. */
+    record KeyLimits(List<List<Limit>> each, int asOf) {}
 
-    /** The node of these keys, with new nodes where they are new; null if the scopes changed since they were asked. */
+    /** The node of these keys, with new nodes where they are new; null if limits were changed since. */
     @Nullable
     Node grow(long now, Object[] keys, KeyLimits known) {
         Node node = root;
         for (int i = 0; i < keys.length; i++) {
             Node child = node.child(keys[i]);
             if (child == null) {
-                if (known.asked != scopes) {
+                if (known.asOf != changes) {
                     return null;
                 }
                 Scope scope = scopes.get(i);
-                child = new Node(node, keys[i], scope.label(keys[i]), known.limits.get(i), lanes, ++count, now);
+                child = new Node(node, keys[i], scope.label(keys[i]), known.each.get(i), lanes, ++count, now);
                 node.addChild(child);
                 link(child);
                 size++;
@@ -195,6 +198,7 @@ final class Tree {
 
     void scopes(List<Scope> changed) {
         scopes = changed;
+        changes = changes + 1;
     }
 
     private void use(long now, Node leaf) {

@@ -118,7 +118,8 @@ class WindowMeter extends Meter {
     @Override
     void settle(long now, long delta, Booking booking) {
         advance(now);
-        // What is used is the sum of all entries and must not overflow; more than the limit blocks no longer than the limit.
+        // What is used is the sum of all entries and must not overflow; more than the limit blocks no longer than the
+        // limit.
         long bounded = Math.min(delta, Math.min(Math.max(permits, FAR_TOO_MUCH), Exact.NEVER - used));
         used += adjust(now, booking.phase, key(booking.phase, booking.at, booking.sentAt), bounded);
     }
