@@ -129,11 +129,11 @@ final class WaitingRoom {
         };
         ticket.at = now;
         ticket.sentAt = now;
-        ticket.generation = generations.current();
         if (!ticket.counted && (leaf.holds || ticket.tells() != Ticket.Tells.NOTHING)) {
             count(ticket, leaf);
         }
         take(now, leaf, ticket.demand, lane, ticket.phase);
+        ticket.generation = generations.current(); // After the books have noticed what is over by now.
     }
 
     /** Takes what a demand costs from every meter of a path. */
