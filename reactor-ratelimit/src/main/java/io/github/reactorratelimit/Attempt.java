@@ -116,6 +116,9 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
             if (behind != null && longest == 0) {
                 rest = Math.max(1, rest); // The deadline is here: even a free permit comes too late.
             }
+            if (operator().failsFast()) {
+                longest = Math.min(longest, rest);
+            }
             admission().acquire(this, RateLimitContext.laneOf(actual.currentContext()), rest, longest);
         } catch (RuntimeException e) {
             if (!STATE.compareAndSet(this, WAITING, DONE)) {

@@ -86,6 +86,9 @@ final class Cooldowns {
             changed = true;
             return;
         }
+        if (signal.status() >= 500) {
+            return; // A failure is no all clear.
+        }
         for (Node node = leaf; node != null; node = node.parent) {
             if (node.ramp != null && node.ramp.used(now, usage, permitGeneration, generations)) {
                 changed = true;

@@ -27,6 +27,7 @@ final class LearnedMeter extends Meter {
     private final @Nullable String partition;
     private final long size;
     private final Generations generations;
+    private final Unanswered unanswered;
     private final boolean paced;
     private boolean known;
     private long remaining;
@@ -43,12 +44,13 @@ final class LearnedMeter extends Meter {
 
     private long lastTaken;
 
-    LearnedMeter(Quota quota, long nanosPerWindow, Generations generations, boolean paced) {
+    LearnedMeter(Quota quota, long nanosPerWindow, Generations generations, Unanswered unanswered, boolean paced) {
         super(Limit.learned(Math.max(1, Math.max(quota.limit(), quota.remaining())), nanosPerWindow, quota.unit()));
         this.name = quota.name();
         this.partition = quota.partition();
         this.size = quota.limit();
         this.generations = generations;
+        this.unanswered = unanswered;
         this.paced = paced;
         this.since = generations.next();
     }
@@ -95,22 +97,19 @@ final class LearnedMeter extends Meter {
     /**
      * An answer to a request that was sent at {@code sentAt}. Inside one window the lower figure wins, however late its
      * answer comes; a later window replaces it.
-     *
-     * @param inFlight how many are not answered yet, whether or not these books know them
      */
-    void learn(long now, long sentAt, Quota quota, long inFlight) {
+    void learn(long now, long sentAt, Quota quota) {
         advance(now);
-        long others = Math.max(0, inFlight - out);
         long from = earliestReset(sentAt, quota);
         long to = latestReset(now, quota);
         boolean laterWindow = from >= latest || (!known && sentAt >= latest);
         if (!laterWindow && known && to > earliest) {
-            remaining = Math.min(remaining, quota.remaining() - others);
+            remaining = Math.min(remaining, quota.remaining());
             earliest = Math.max(earliest, from);
             latest = Math.min(latest, to);
         } else if (laterWindow && to > now) {
             known = true;
-            remaining = quota.remaining() - others;
+            remaining = quota.remaining();
             earliest = from;
             latest = to;
             bare.clear();
@@ -155,8 +154,9 @@ final class LearnedMeter extends Meter {
         return paced ? Math.max(now, lastTaken + (latest - lastTaken) / (left + 1)) : now;
     }
 
+    /** What is left beside what is in flight. Of what was granted before these books were opened, each is taken for one. */
     private long left() {
-        return Exact.subtract(remaining, outCost);
+        return Exact.subtract(remaining, Exact.add(outCost, unanswered.count - out));
     }
 
     @Override

@@ -68,10 +68,10 @@ final class Learning {
                 learned = new Learned();
                 node.learned = learned;
             }
-            meter = new LearnedMeter(quota, period(quota), generations, mode == Mode.PACED);
+            meter = new LearnedMeter(quota, period(quota), generations, node.unanswered, mode == Mode.PACED);
             learned.add(meter);
         }
-        meter.learn(now, ticket.sentAt, quota, node.unanswered);
+        meter.learn(now, ticket.sentAt, quota);
     }
 
     /** Whether a configured limit says the same as an empty quota: nothing goes before {@code until}. */

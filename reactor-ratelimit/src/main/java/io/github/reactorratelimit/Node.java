@@ -35,8 +35,8 @@ final class Node {
     /** What responses told of its quotas; null if nothing. */
     @Nullable
     Learned learned;
-    /** Attempts that were granted and not answered yet. */
-    long unanswered;
+
+    final Unanswered unanswered = new Unanswered();
     /** By key, as they came to be known; null as long as there are none. */
     @Nullable
     Map<Object, Node> children;
@@ -170,7 +170,7 @@ final class Node {
         if (ramp != null) {
             ramp.take(now, bare);
         }
-        unanswered += bare ? 0 : 1;
+        unanswered.count += bare ? 0 : 1;
     }
 
     private static void take(Meter[] meters, long now, Demand demand, Booking.Phase phase) {
@@ -185,7 +185,7 @@ final class Node {
     void moved(long now, Ticket ticket, int lane, Booking.Phase to) {
         moved(meters, now, ticket, to);
         moved(shares[lane], now, ticket, to);
-        unanswered -= to == Booking.Phase.SENT ? 0 : 1;
+        unanswered.count -= to == Booking.Phase.SENT ? 0 : 1;
         if (learned != null) {
             learned.moved(now, ticket, to);
         }
@@ -218,7 +218,7 @@ final class Node {
     void refund(long now, Ticket ticket, int lane) {
         refund(meters, now, ticket);
         refund(shares[lane], now, ticket);
-        unanswered -= ticket.phase == Booking.Phase.HEADED ? 0 : 1;
+        unanswered.count -= ticket.phase == Booking.Phase.HEADED ? 0 : 1;
         if (learned != null) {
             learned.refund(now, ticket);
         }
@@ -364,7 +364,7 @@ final class Node {
 
     /** How many calls are in flight here when one is answered, or may be. */
     long busy() {
-        long most = unanswered + 1;
+        long most = unanswered.count + 1;
         for (Meter meter : meters) {
             boolean inFlight = meter.countsRequests && meter.limit.kind() == Limit.Kind.IN_FLIGHT;
             most = inFlight ? Math.max(most, meter.limit.permits()) : most;

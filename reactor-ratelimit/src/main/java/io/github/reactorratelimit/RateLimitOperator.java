@@ -44,6 +44,7 @@ public final class RateLimitOperator {
     private final List<FailureReader> failures;
     private final @Nullable Boolean idempotent;
     private final boolean replayable;
+    private final boolean failsFast;
 
     private RateLimitOperator(
             Admission admission,
@@ -53,7 +54,8 @@ public final class RateLimitOperator {
             List<TypedReader<?>> responses,
             List<FailureReader> failures,
             @Nullable Boolean idempotent,
-            boolean replayable) {
+            boolean replayable,
+            boolean failsFast) {
         this.admission = admission;
         this.limiterBudget = limiterBudget;
         this.dialect = dialect;
@@ -62,11 +64,20 @@ public final class RateLimitOperator {
         this.failures = failures;
         this.idempotent = idempotent;
         this.replayable = replayable;
+        this.failsFast = failsFast;
     }
 
     static RateLimitOperator of(Admission admission, Dialect dialect) {
         return new RateLimitOperator(
-                admission, RetryBudget.standard(), dialect, RetryPolicy.standard(), List.of(), List.of(), null, true);
+                admission,
+                RetryBudget.standard(),
+                dialect,
+                RetryPolicy.standard(),
+                List.of(),
+                List.of(),
+                null,
+                true,
+                false);
     }
 
     /**
@@ -78,7 +89,7 @@ public final class RateLimitOperator {
     public RateLimitOperator retry(RetryPolicy retry) {
         Objects.requireNonNull(retry, "retry");
         return new RateLimitOperator(
-                admission, limiterBudget, dialect, retry, responses, failures, idempotent, replayable);
+                admission, limiterBudget, dialect, retry, responses, failures, idempotent, replayable, failsFast);
     }
 
     /**
@@ -93,7 +104,15 @@ public final class RateLimitOperator {
         List<TypedReader<?>> more = new ArrayList<>(responses);
         more.add(new TypedReader<>(type, reader));
         return new RateLimitOperator(
-                admission, limiterBudget, dialect, policy, List.copyOf(more), failures, idempotent, replayable);
+                admission,
+                limiterBudget,
+                dialect,
+                policy,
+                List.copyOf(more),
+                failures,
+                idempotent,
+                replayable,
+                failsFast);
     }
 
     /**
@@ -106,7 +125,15 @@ public final class RateLimitOperator {
         List<FailureReader> more = new ArrayList<>(failures);
         more.add(Objects.requireNonNull(reader, "reader"));
         return new RateLimitOperator(
-                admission, limiterBudget, dialect, policy, responses, List.copyOf(more), idempotent, replayable);
+                admission,
+                limiterBudget,
+                dialect,
+                policy,
+                responses,
+                List.copyOf(more),
+                idempotent,
+                replayable,
+                failsFast);
     }
 
     /**
@@ -118,7 +145,7 @@ public final class RateLimitOperator {
      */
     public RateLimitOperator idempotent(boolean repeatable) {
         return new RateLimitOperator(
-                admission, limiterBudget, dialect, policy, responses, failures, repeatable, replayable);
+                admission, limiterBudget, dialect, policy, responses, failures, repeatable, replayable, failsFast);
     }
 
     /**
@@ -129,7 +156,20 @@ public final class RateLimitOperator {
      * @return the changed operator
      */
     public RateLimitOperator replayable(boolean again) {
-        return new RateLimitOperator(admission, limiterBudget, dialect, policy, responses, failures, idempotent, again);
+        return new RateLimitOperator(
+                admission, limiterBudget, dialect, policy, responses, failures, idempotent, again, failsFast);
+    }
+
+    /**
+     * Never waits for a permit: a call that can't go at once, because a limit is used up, its scope is closed or others
+     * stand before it, fails with {@link RateLimitedException} and the time it would have taken, as far as that is known.
+     * That holds for each attempt; a backoff between two attempts is no wait for a permit.
+     *
+     * @return the changed operator
+     */
+    public RateLimitOperator failFast() {
+        return new RateLimitOperator(
+                admission, limiterBudget, dialect, policy, responses, failures, idempotent, replayable, true);
     }
 
     /**
@@ -223,6 +263,10 @@ public final class RateLimitOperator {
 
     Dialect dialect() {
         return dialect;
+    }
+
+    boolean failsFast() {
+        return failsFast;
     }
 
     boolean isReplayable() {

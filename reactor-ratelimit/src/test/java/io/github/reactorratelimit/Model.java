@@ -284,7 +284,9 @@ final class Model {
         if (!quota.known) {
             return readyAt(key, quota, 1) <= now ? 1 : 0;
         }
+        long older = unanswered(key, 0).size() - unanswered(key, quota.began).size();
         return quota.left
+                - older
                 - unanswered(key, quota.began).stream()
                         .mapToLong(demand -> demand.dueCost(quota.unit))
                         .sum();
@@ -703,8 +705,7 @@ final class Model {
                 key.quotas.remove(0);
             }
         }
-        long inFlight = unanswered(key, 0).size();
-        known.answer(now, sentAt, quota, inFlight - unanswered(key, known.began).size());
+        known.answer(now, sentAt, quota);
     }
 
     private void saysNothing(ModelKey key, ModelDemand demand, RateLimitSignal signal, boolean first) {
@@ -733,6 +734,9 @@ final class Model {
                         ? quota.used() / (double) quota.limit()
                         : share;
             }
+        }
+        if (!(share >= 0.8) && signal.status() >= 500) {
+            return;
         }
         List<ModelKey> keys = share >= 0.8 ? List.of(about(demand, signal)) : demand.leaf.path();
         for (ModelKey key : keys) {

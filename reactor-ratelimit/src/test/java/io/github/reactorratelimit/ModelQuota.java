@@ -61,19 +61,19 @@ final class ModelQuota {
         }
     }
 
-    void answer(long now, long sentAt, Quota quota, long unknownInFlight) {
+    void answer(long now, long sentAt, Quota quota) {
         long from = earliest(sentAt, quota);
         long to = latest(now, quota);
         boolean later = from >= notAfter || (!known && sentAt >= notAfter);
         if (later) {
             if (to > now) {
                 known = true;
-                left = quota.remaining() - unknownInFlight;
+                left = quota.remaining();
                 notBefore = from;
                 notAfter = to;
             }
         } else if (known && to > notBefore) {
-            left = Math.min(left, quota.remaining() - unknownInFlight);
+            left = Math.min(left, quota.remaining());
             notBefore = Math.max(notBefore, from);
             notAfter = Math.min(notAfter, to);
         }
