@@ -106,7 +106,8 @@ final class Cooldowns {
         Node named = routing.named(leaf, signal);
         Node node = named == null ? leaf : named;
         Throttle throttle = refuse(now, node, permitGeneration, signal, random);
-        for (Node wider = node.parent; named == null && wider != null; wider = wider.parent) {
+        boolean widens = named == null && !learning.namesPartition(signal);
+        for (Node wider = node.parent; widens && wider != null; wider = wider.parent) {
             if (!wider.gate.refusedBelow(now, node.number, node.gate.closedUntil)) {
                 break;
             }

@@ -2,11 +2,13 @@ package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.signal.Quota;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The books of one quota as responses describe it: no more go than the last figure leaves beside what is in flight, until
+ * The books of one quota as responses describe it, which several keys may share: no more go than the last figure leaves beside what is in flight, until
  * its reset.
  *
  * <pre>
@@ -27,7 +29,6 @@ final class LearnedMeter extends Meter {
     private final @Nullable String partition;
     private final long size;
     private final Generations generations;
-    private final Unanswered unanswered;
     private final boolean paced;
     private boolean known;
     private long remaining;
@@ -43,16 +44,43 @@ final class LearnedMeter extends Meter {
     private final Ledger bare = new Ledger(0);
 
     private long lastTaken;
+    private final List<Node> members = new ArrayList<>(1);
 
-    LearnedMeter(Quota quota, long nanosPerWindow, Generations generations, Unanswered unanswered, boolean paced) {
+    LearnedMeter(Quota quota, long nanosPerWindow, Generations generations, boolean paced) {
         super(Limit.learned(Math.max(1, Math.max(quota.limit(), quota.remaining())), nanosPerWindow, quota.unit()));
         this.name = quota.name();
         this.partition = quota.partition();
         this.size = quota.limit();
         this.generations = generations;
-        this.unanswered = unanswered;
         this.paced = paced;
         this.since = generations.next();
+    }
+
+    /** A further key that counts against it. What is in flight there is noticed, but stands in no books. */
+    void join(Node node) {
+        int place = members.size();
+        while (place > 0 && node.isPlacedBefore(members.get(place - 1))) {
+            place--;
+        }
+        members.add(place, node);
+        begin();
+    }
+
+    void leave(Node node) {
+        members.remove(node);
+        begin();
+    }
+
+    /** The keys that count against it, as they came to be known. */
+    List<Node> members() {
+        return members;
+    }
+
+    private void begin() {
+        since = generations.next();
+        out = 0;
+        outCost = 0;
+        bare.clear();
     }
 
     /** Whether an answer can teach something about it: what is left, and until when. */
@@ -127,9 +155,7 @@ final class LearnedMeter extends Meter {
     private void advance(long now) {
         if (known && now >= latest) {
             known = false;
-            since = generations.next();
-            out = 0;
-            outCost = 0;
+            begin();
         }
         while (bare.size() > 0 && now - bare.time(0) >= Ramp.LEASE_NANOS) {
             bare.removeFirst();
@@ -156,7 +182,11 @@ final class LearnedMeter extends Meter {
 
     /** What is left beside what is in flight. Of what was granted before these books were opened, each is taken for one. */
     private long left() {
-        return Exact.subtract(remaining, Exact.add(outCost, unanswered.count - out));
+        long older = -out;
+        for (int i = 0; i < members.size(); i++) {
+            older += members.get(i).unanswered;
+        }
+        return Exact.subtract(remaining, Exact.add(outCost, older));
     }
 
     @Override

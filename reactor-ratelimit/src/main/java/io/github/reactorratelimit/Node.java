@@ -36,7 +36,8 @@ final class Node {
     @Nullable
     Learned learned;
 
-    final Unanswered unanswered = new Unanswered();
+    /** Attempts that were granted and not answered yet. */
+    long unanswered;
     /** By key, as they came to be known; null as long as there are none. */
     @Nullable
     Map<Object, Node> children;
@@ -170,7 +171,7 @@ final class Node {
         if (ramp != null) {
             ramp.take(now, bare);
         }
-        unanswered.count += bare ? 0 : 1;
+        unanswered += bare ? 0 : 1;
     }
 
     private static void take(Meter[] meters, long now, Demand demand, Booking.Phase phase) {
@@ -185,7 +186,7 @@ final class Node {
     void moved(long now, Ticket ticket, int lane, Booking.Phase to) {
         moved(meters, now, ticket, to);
         moved(shares[lane], now, ticket, to);
-        unanswered.count -= to == Booking.Phase.SENT ? 0 : 1;
+        unanswered -= to == Booking.Phase.SENT ? 0 : 1;
         if (learned != null) {
             learned.moved(now, ticket, to);
         }
@@ -218,7 +219,7 @@ final class Node {
     void refund(long now, Ticket ticket, int lane) {
         refund(meters, now, ticket);
         refund(shares[lane], now, ticket);
-        unanswered.count -= ticket.phase == Booking.Phase.HEADED ? 0 : 1;
+        unanswered -= ticket.phase == Booking.Phase.HEADED ? 0 : 1;
         if (learned != null) {
             learned.refund(now, ticket);
         }
@@ -269,7 +270,15 @@ final class Node {
             gate.closedUntil = now;
             gate.saidUntil = now;
         }
-        learned = null;
+        leaveQuotas();
+    }
+
+    /** What was learned is no longer its business. */
+    void leaveQuotas() {
+        if (learned != null) {
+            learned.leave(this);
+            learned = null;
+        }
     }
 
     private void stopMeters(long from, long until) {
@@ -364,7 +373,7 @@ final class Node {
 
     /** How many calls are in flight here when one is answered, or may be. */
     long busy() {
-        long most = unanswered.count + 1;
+        long most = unanswered + 1;
         for (Meter meter : meters) {
             boolean inFlight = meter.countsRequests && meter.limit.kind() == Limit.Kind.IN_FLIGHT;
             most = inFlight ? Math.max(most, meter.limit.permits()) : most;
@@ -387,6 +396,16 @@ final class Node {
         if (ramp != null) {
             ramp.readyAt(now);
         }
+    }
+
+    /** Whether somebody stands in line here. */
+    boolean isWaitedFor() {
+        for (Slot slot : slots) {
+            if (slot.state != Slot.State.EMPTY) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** The ramp, off unless it was on. */

@@ -171,6 +171,7 @@ final class Tree {
             Node parent = node.parent;
             if (parent != null && node.isIdle(now)) {
                 node.forgotten = true;
+                node.leaveQuotas();
                 size--;
                 if (parent.children != null) {
                     parent.children.remove(node.key);

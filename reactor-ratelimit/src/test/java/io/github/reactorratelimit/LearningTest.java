@@ -275,4 +275,84 @@ class LearningTest {
         time.runTo(ofSeconds(10));
         assertThat(at).containsExactly(ofSeconds(0), ofSeconds(2), ofSeconds(4), ofSeconds(6), ofSeconds(8));
     }
+
+    // ------------------------------------------------------------------------------------------------ shared quotas
+
+    private static final Demand A = Demand.of("route", "/a").and("token", "t");
+    private static final Demand B = Demand.of("route", "/b").and("token", "t");
+
+    private RateLimiter routes() {
+        return time.spec().scope(Scope.by("route", "token")).learn().build();
+    }
+
+    private static RateLimitSignal bucket(String name, long remaining) {
+        Quota quota = new Quota("", "requests", 5, remaining, -1, ofSeconds(10), null, name);
+        RateLimitSignal.Builder signal = RateLimitSignal.of(200).quotas(List.of(quota));
+        return remaining > 0 ? signal.build() : signal.delay(ofSeconds(10)).build();
+    }
+
+    @Test
+    void routes_that_are_told_of_the_same_bucket_share_it_from_then_on() { // B44
+        RateLimiter limiter = routes();
+        limiter.tryAcquire(A).permit().complete(bucket("h1", 4));
+        limiter.tryAcquire(B).permit().complete(bucket("h1", 3));
+        assertThat(limiter.tryAcquire(A).allowed()).isTrue();
+        assertThat(limiter.tryAcquire(B).allowed()).isTrue();
+        assertThat(limiter.tryAcquire(A).allowed()).isTrue();
+        assertThat(limiter.tryAcquire(A).allowed()).isFalse();
+        assertThat(limiter.tryAcquire(B).allowed()).isFalse();
+    }
+
+    @Test
+    void those_who_wait_when_a_bucket_turns_out_to_be_shared_are_all_served() { // B44
+        RateLimiter limiter = routes();
+        List<Asked> asked = new ArrayList<>();
+        for (int i = 0; i < 10; i++) {
+            asked.add(time.ask(limiter, i % 2 == 0 ? A : B));
+        }
+        asked.get(0).permit().complete(bucket("h1", 4));
+        asked.get(1).permit().complete(bucket("h1", 0));
+        long before = asked.stream().filter(Asked::isGranted).count();
+        assertThat(before).as("what went out by the first answer, and no more").isEqualTo(6);
+        time.runTo(ofSeconds(10));
+        assertThat(asked.stream().filter(Asked::isGranted)).as("one of the two routes asks").hasSize(7);
+        asked.stream()
+                .filter(one -> one.isGranted() && ofSeconds(10).equals(one.at()))
+                .toList()
+                .forEach(one -> one.permit().complete(bucket("h1", 4)));
+        assertThat(asked).allMatch(Asked::isGranted);
+    }
+
+    @Test
+    void another_token_on_the_same_route_has_a_bucket_of_its_own() { // B44
+        RateLimiter limiter = routes();
+        limiter.tryAcquire(A).permit().complete(bucket("h1", 0));
+        Demand other = A.and("token", "u");
+        limiter.tryAcquire(other).permit().complete(bucket("h1", 4));
+        assertThat(limiter.tryAcquire(A).allowed()).isFalse();
+        assertThat(limiter.tryAcquire(other).allowed()).isTrue();
+    }
+
+    @Test
+    void a_refusal_holds_up_its_bucket_only_and_a_global_one_every_route() { // B44
+        RateLimiter limiter = routes();
+        Demand c = A.and("route", "/c");
+        limiter.tryAcquire(A).permit().complete(bucket("h1", 4));
+        limiter.tryAcquire(B).permit().complete(bucket("h1", 3));
+        limiter.tryAcquire(c).permit().complete(bucket("h2", 4));
+        RateLimitSignal refusal = bucket("h1", 0).toBuilder().throttled(true).build();
+        limiter.tryAcquire(A).permit().complete(refusal);
+        assertThat(limiter.estimate(A).allowed()).isFalse();
+        assertThat(limiter.estimate(B).allowed()).isFalse();
+        Decision allowed = limiter.tryAcquire(c);
+        assertThat(allowed.allowed()).isTrue();
+        allowed.permit()
+                .complete(RateLimitSignal.of(429)
+                        .throttled(true)
+                        .scope("global")
+                        .delay(ofSeconds(1))
+                        .build());
+        assertThat(limiter.estimate(c).allowed()).isFalse();
+        assertThat(limiter.estimate(A.and("route", "/d")).allowed()).isFalse();
+    }
 }

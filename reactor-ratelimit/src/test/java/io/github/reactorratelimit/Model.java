@@ -219,7 +219,7 @@ final class Model {
     private long readyAt(ModelKey key, Demand demand) {
         long at = Math.max(key.readyAt(now, demand), trialReadyAt(key));
         for (ModelQuota quota : key.quotas) {
-            at = Math.max(at, readyAt(key, quota, demand.cost(quota.unit)));
+            at = Math.max(at, readyAt(quota, demand.cost(quota.unit)));
         }
         return at;
     }
@@ -253,20 +253,33 @@ final class Model {
                 .toList();
     }
 
+    private List<ModelDemand> unanswered(ModelQuota quota, long since) {
+        return quota.keys.stream()
+                .flatMap(key -> unanswered(key, since).stream())
+                .toList();
+    }
+
+    private long firstTakenForAnswered(ModelQuota quota) {
+        return quota.keys.stream()
+                .mapToLong(key -> firstTakenForAnswered(key, quota.began))
+                .min()
+                .orElse(Exact.NEVER);
+    }
+
     private List<ModelDemand> unanswered(ModelKey key, long since) {
         return grantedSince(key, since).stream()
                 .filter(ModelDemand::isUnanswered)
                 .toList();
     }
 
-    private long readyAt(ModelKey key, ModelQuota quota, long cost) {
+    private long readyAt(ModelQuota quota, long cost) {
         if (!quota.known) {
             // One at a time asks.
-            return !unanswered(key, quota.began).isEmpty()
+            return !unanswered(quota, quota.began).isEmpty()
                     ? Exact.NEVER
-                    : Math.max(now, orNow(firstTakenForAnswered(key, quota.began)));
+                    : Math.max(now, orNow(firstTakenForAnswered(quota)));
         }
-        long left = available(key, quota);
+        long left = available(quota);
         if (left < Math.max(1, cost)) {
             return quota.notAfter;
         }
@@ -280,14 +293,15 @@ final class Model {
     }
 
     /** What a quota leaves beside what is in flight. */
-    private long available(ModelKey key, ModelQuota quota) {
+    private long available(ModelQuota quota) {
         if (!quota.known) {
-            return readyAt(key, quota, 1) <= now ? 1 : 0;
+            return readyAt(quota, 1) <= now ? 1 : 0;
         }
-        long older = unanswered(key, 0).size() - unanswered(key, quota.began).size();
+        long older =
+                unanswered(quota, 0).size() - unanswered(quota, quota.began).size();
         return quota.left
                 - older
-                - unanswered(key, quota.began).stream()
+                - unanswered(quota, quota.began).stream()
                         .mapToLong(demand -> demand.dueCost(quota.unit))
                         .sum();
     }
@@ -359,6 +373,7 @@ final class Model {
         keys().forEach(key -> key.all().forEach(books -> books.forget(now)));
         for (ModelKey key : keys()) {
             for (ModelQuota quota : key.quotas) {
+                // A quota of several keys is forgotten once.
                 if (quota.known && quota.notAfter <= now) {
                     quota.forgetWindow(now, ++count);
                 }
@@ -529,7 +544,7 @@ final class Model {
         return key.quotas.stream()
                 .filter(quota -> quota.known)
                 .filter(quota -> (quota.unit.equals(Limit.REQUESTS) ? ahead : 0) + demand.cost(quota.unit)
-                        > available(key, quota))
+                        > available(quota))
                 .mapToLong(quota -> quota.notAfter)
                 .max()
                 .orElse(now);
@@ -558,8 +573,8 @@ final class Model {
             }
             for (ModelQuota quota : key.quotas) {
                 long cost = demand.asked.cost(quota.unit);
-                long at = readyAt(key, quota, cost);
-                long has = available(key, quota) - (at <= now ? cost : 0);
+                long at = readyAt(quota, cost);
+                long has = available(quota) - (at <= now ? cost : 0);
                 left = at > readyAt ? has : at == readyAt ? Math.min(left, has) : left;
                 readyAt = Math.max(readyAt, at);
             }
@@ -699,11 +714,13 @@ final class Model {
             return;
         }
         if (known == null) {
-            known = new ModelQuota(quota, ++count);
-            key.quotas.add(known);
-            if (key.quotas.size() > 8) {
-                key.quotas.remove(0);
+            known = sharedWith(key, quota);
+            if (key.quotas.size() == 8) {
+                leave(key, key.quotas.get(0));
             }
+            key.quotas.add(known);
+            known.keys.add(key);
+            known.began = ++count;
         }
         known.answer(now, sentAt, quota);
     }
@@ -718,8 +735,27 @@ final class Model {
         }
     }
 
-    private void forget(ModelKey key, ModelQuota quota) {
+    /** A partition that is told of at several keys of one wider key is one quota. */
+    private ModelQuota sharedWith(ModelKey key, Quota quota) {
+        boolean mayBe = quota.partition() != null
+                && key.path().stream()
+                        .noneMatch(one -> one != root && one.value().equals(quota.partition()));
+        return keys().stream()
+                .filter(other -> mayBe && key.parent != null && other.parent == key.parent)
+                .flatMap(other -> other.quotas.stream())
+                .filter(one -> one.isOf(quota))
+                .findFirst()
+                .orElseGet(() -> new ModelQuota(quota, ++count));
+    }
+
+    private void leave(ModelKey key, ModelQuota quota) {
         key.quotas.remove(quota);
+        quota.keys.remove(key);
+        quota.began = ++count;
+    }
+
+    private void forget(ModelKey key, ModelQuota quota) {
+        leave(key, quota);
         if (key.permits() == Exact.NEVER) {
             key.trial.begin(++count, 1, true);
         }
@@ -787,7 +823,9 @@ final class Model {
     private void throttled(ModelDemand demand, RateLimitSignal signal) {
         ModelKey named = named(demand, signal);
         throttled(named == null ? demand.leaf : named, demand, signal);
-        boolean widens = named == null;
+        boolean aPartition = learns()
+                && signal.quotas().stream().anyMatch(quota -> quota.exhausted() && quota.partition() != null);
+        boolean widens = named == null && !aPartition;
         for (ModelKey key : demand.leaf.path()) {
             ModelKey wider = key.parent;
             widens = widens && wider != null;
@@ -928,6 +966,7 @@ final class Model {
 
     void resume(ModelKey key) {
         key.open(now);
+        List.copyOf(key.quotas).forEach(quota -> leave(key, quota));
         letGo();
     }
 
@@ -960,7 +999,7 @@ final class Model {
     List<Long> available(ModelKey key) {
         List<Long> available = new ArrayList<>();
         key.books.forEach(one -> available.add(one.available(now)));
-        key.quotas.forEach(one -> available.add(available(key, one)));
+        key.quotas.forEach(one -> available.add(available(one)));
         return available;
     }
 

@@ -110,7 +110,6 @@ final class ModelKey {
             serverSaidUntil = now;
             all().forEach(one -> one.standStill(now, now));
         }
-        quotas.clear();
     }
 
     /** The least of its limits in requests, and of those of the wider keys. */

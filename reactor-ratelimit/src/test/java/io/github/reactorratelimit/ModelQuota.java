@@ -2,6 +2,8 @@ package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.signal.Quota;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -14,6 +16,9 @@ final class ModelQuota {
     private final Quota first;
     /** The running number from which on grants count: that of its first answer, or of when its last window was over. */
     long began;
+
+    /** The keys that count against it. */
+    final List<ModelKey> keys = new ArrayList<>();
 
     boolean known;
     long left;

@@ -81,6 +81,8 @@ final class RandomProgramRun {
             left(2, 9, Duration.ofSeconds(1), true, null),
             left(0, 5, Duration.ofSeconds(1), true, "o1"),
             left(2, 2, Duration.ofSeconds(2), false, "u2"),
+            left(2, 3, Duration.ofSeconds(2), false, "shared"),
+            left(0, 3, Duration.ofMillis(1_700), false, "shared"),
             used(0.85),
             used(0.9),
             used(1.3));
