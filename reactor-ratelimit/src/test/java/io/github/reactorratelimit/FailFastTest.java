@@ -22,9 +22,10 @@ class FailFastTest {
     }
 
     private static @Nullable Duration timeLeft(RateLimiter limiter) {
-        Throwable failure = failure(limiter);
-        assertThat(failure).isInstanceOf(RateLimitedException.class);
-        return ((RateLimitedException) failure).retryAfter();
+        if (failure(limiter) instanceof RateLimitedException refused) {
+            return refused.retryAfter();
+        }
+        throw new AssertionError("not refused");
     }
 
     @Test

@@ -36,7 +36,7 @@ class LearningTest {
     }
 
     /** A call of an adapter, answered by hand. */
-    private final class Call extends Ticket {
+    private static final class Call extends Ticket {
 
         private final Admission admission;
         private boolean granted;
@@ -162,7 +162,7 @@ class LearningTest {
     @Test
     void a_host_with_several_quotas_under_one_name_keeps_them_apart() {
         List<Call> calls = call(learning(), 40);
-        calls.get(0).answer(quota("", 60, 59, ofSeconds(3_000), true));
+        calls.get(0).answer(quota("", 60, 59, Duration.ofMinutes(50), true));
         calls.get(1).answer(quota("", 5_000, 4_999, ofSeconds(2_000), true));
         calls.get(2).answer(quota("", 30, 3, ofSeconds(50), true));
         calls.get(3).answer(quota("", 5_000, 4_990, ofSeconds(2_000), true));
@@ -315,7 +315,9 @@ class LearningTest {
         long before = asked.stream().filter(Asked::isGranted).count();
         assertThat(before).as("what went out by the first answer, and no more").isEqualTo(6);
         time.runTo(ofSeconds(10));
-        assertThat(asked.stream().filter(Asked::isGranted)).as("one of the two routes asks").hasSize(7);
+        assertThat(asked.stream().filter(Asked::isGranted))
+                .as("one of the two routes asks")
+                .hasSize(7);
         asked.stream()
                 .filter(one -> one.isGranted() && ofSeconds(10).equals(one.at()))
                 .toList()
