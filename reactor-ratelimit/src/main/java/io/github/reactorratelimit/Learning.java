@@ -47,8 +47,10 @@ final class Learning {
                 changed = true;
             }
         }
-        for (Node node = leaf; node != null && !changed; node = node.parent) {
-            unsaid(now, node, ticket, signal, first);
+        if (!changed) {
+            for (Node node = leaf; node != null; node = node.parent) {
+                changed |= unsaid(now, node, ticket, signal, first);
+            }
         }
         return changed;
     }
@@ -135,10 +137,10 @@ final class Learning {
     }
 
     /** Whoever asked what is left, and got a good answer that doesn't say: then there is nothing to learn any more. */
-    private void unsaid(long now, Node node, Ticket ticket, RateLimitSignal signal, boolean first) {
+    private boolean unsaid(long now, Node node, Ticket ticket, RateLimitSignal signal, boolean first) {
         Learned learned = node.learned;
         if (learned == null) {
-            return;
+            return false;
         }
         for (LearnedMeter meter : learned.meters()) {
             if (meter.isKnown(now)) {
@@ -147,6 +149,7 @@ final class Learning {
                 forget(node, meter);
             }
         }
+        return true;
     }
 
     private void forget(Node node, @Nullable LearnedMeter meter) {

@@ -297,8 +297,9 @@ final class Model {
         if (!quota.known) {
             return readyAt(quota, 1) <= now ? 1 : 0;
         }
-        long older =
-                unanswered(quota, 0).size() - unanswered(quota, quota.began).size();
+        long older = unanswered(quota, 0).stream()
+                .filter(demand -> demand.granted <= quota.began)
+                .count();
         return quota.left
                 - older
                 - unanswered(quota, quota.began).stream()
@@ -543,8 +544,8 @@ final class Model {
     private long expectedByQuotas(ModelKey key, Demand demand, long ahead) {
         return key.quotas.stream()
                 .filter(quota -> quota.known)
-                .filter(quota -> (quota.unit.equals(Limit.REQUESTS) ? ahead : 0) + demand.cost(quota.unit)
-                        > available(quota))
+                .filter(quota ->
+                        (quota.unit.equals(Limit.REQUESTS) ? ahead : 0) + demand.cost(quota.unit) > available(quota))
                 .mapToLong(quota -> quota.notAfter)
                 .max()
                 .orElse(now);
@@ -823,8 +824,8 @@ final class Model {
     private void throttled(ModelDemand demand, RateLimitSignal signal) {
         ModelKey named = named(demand, signal);
         throttled(named == null ? demand.leaf : named, demand, signal);
-        boolean aPartition = learns()
-                && signal.quotas().stream().anyMatch(quota -> quota.exhausted() && quota.partition() != null);
+        boolean aPartition =
+                learns() && signal.quotas().stream().anyMatch(quota -> quota.exhausted() && quota.partition() != null);
         boolean widens = named == null && !aPartition;
         for (ModelKey key : demand.leaf.path()) {
             ModelKey wider = key.parent;
