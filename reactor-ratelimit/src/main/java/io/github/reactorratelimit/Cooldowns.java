@@ -71,11 +71,11 @@ final class Cooldowns {
         Duration said = signal.delay();
         boolean serverSaid = false;
         long wait;
-        if (said == null) {
+        if (said == null || signal.escalates()) {
             if (!nextWave) {
                 return new Throttle(leaf, signal, Math.max(0, gate.closedUntil - now));
             }
-            wait = doubled(settings.cooldownNanos(), gate.waves);
+            wait = doubled(said == null ? settings.cooldownNanos() : Exact.nanos(said), gate.waves);
         } else {
             wait = Exact.add(Exact.nanos(said), signal.coarse() ? COARSE_MARGIN_NANOS : 0);
             serverSaid = wait >= FLOOR_NANOS;
@@ -124,7 +124,7 @@ final class Cooldowns {
     }
 
     private long doubled(long base, int wave) {
-        long cap = settings.maxCooldownNanos();
+        long cap = Math.max(base, settings.maxCooldownNanos());
         long factor = 1L << Math.min(Math.max(wave, 1) - 1, 62);
         return base > cap / factor ? cap : base * factor;
     }

@@ -169,6 +169,40 @@ class CooldownTest {
     }
 
     @Test
+    void a_delay_that_is_the_dialects_own_doubles_per_wave_too_and_is_waited_for_however_long() {
+        RateLimitSignal aMinute = RateLimitSignal.of(403)
+                .throttled(true)
+                .delay(ofMinutes(1))
+                .escalates(true)
+                .build();
+        RateLimiter limiter = time.limiter(Limit.inFlight(2));
+        for (long seconds : new long[] {60, 120, 240, 300, 300}) {
+            Permit refused = take(limiter);
+            Permit straggler = take(limiter);
+            refused.complete(aMinute);
+            straggler.complete(aMinute);
+            assertThat(root(limiter).closedFor()).isEqualTo(ofSeconds(seconds));
+            Asked waiting = time.ask(limiter);
+            time.advance(ofSeconds(seconds));
+            assertThat(waiting.isWaiting()).isFalse();
+            waiting.permit().release();
+        }
+    }
+
+    @Test
+    void the_dialects_own_delay_holds_even_where_the_limiters_own_may_not_grow_so_long() {
+        RateLimiter limiter =
+                time.spec().cooldown(ofMillis(1), ofSeconds(10)).build();
+        RateLimitSignal aMinute = RateLimitSignal.of(403)
+                .throttled(true)
+                .delay(ofMinutes(1))
+                .escalates(true)
+                .build();
+        take(limiter).complete(aMinute);
+        assertThat(root(limiter).closedFor()).isEqualTo(ofMinutes(1));
+    }
+
+    @Test
     void a_hundred_waves_do_not_overflow() {
         RateLimiter limiter =
                 time.spec().cooldown(ofMillis(1), Duration.ofDays(200_000)).build();

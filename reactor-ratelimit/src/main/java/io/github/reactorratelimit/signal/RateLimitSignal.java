@@ -20,6 +20,7 @@ public final class RateLimitSignal {
     private final @Nullable Duration hint;
     private final @Nullable Duration delay;
     private final boolean coarse;
+    private final boolean escalates;
     private final List<Quota> quotas;
     private final @Nullable String scope;
     private final long cost;
@@ -33,6 +34,7 @@ public final class RateLimitSignal {
         this.hint = builder.hint;
         this.delay = builder.delay;
         this.coarse = builder.coarse;
+        this.escalates = builder.escalates;
         this.quotas = List.copyOf(builder.quotas);
         this.scope = builder.scope;
         this.cost = builder.cost;
@@ -80,6 +82,7 @@ public final class RateLimitSignal {
                 .hint(hint)
                 .delay(delay)
                 .coarse(coarse)
+                .escalates(escalates)
                 .quotas(quotas)
                 .scope(scope)
                 .cost(cost)
@@ -141,6 +144,16 @@ public final class RateLimitSignal {
      */
     public boolean coarse() {
         return coarse;
+    }
+
+    /**
+     * Whether {@link #delay()} is not the server's word but the dialect's own for a refusal without one, such as GitHub's
+     * minute. The limiter doubles it with each further wave of refusals then, as it doubles its own.
+     *
+     * @return true if the delay grows with each wave
+     */
+    public boolean escalates() {
+        return escalates;
     }
 
     /**
@@ -222,6 +235,7 @@ public final class RateLimitSignal {
         private @Nullable Duration hint;
         private @Nullable Duration delay;
         private boolean coarse;
+        private boolean escalates;
         private List<Quota> quotas = List.of();
         private @Nullable String scope;
         private long cost = -1;
@@ -284,6 +298,17 @@ public final class RateLimitSignal {
          */
         public Builder coarse(boolean wholeSeconds) {
             this.coarse = wholeSeconds;
+            return this;
+        }
+
+        /**
+         * Says that the delay is the dialect's own, for a refusal to which the server gave no time.
+         *
+         * @param perWave true if the limiter is to double it with each further wave of refusals; default false
+         * @return this builder
+         */
+        public Builder escalates(boolean perWave) {
+            this.escalates = perWave;
             return this;
         }
 
