@@ -29,8 +29,7 @@ final class Throttle {
     }
 
     void log(String limiter) {
-        LOG.atLevel(signal.throttled() ? Level.WARN : Level.INFO)
-                .log(LINE, figures(limiter));
+        LOG.atLevel(signal.throttled() ? Level.WARN : Level.INFO).log(LINE, figures(limiter));
     }
 
     private Object[] figures(String limiter) {

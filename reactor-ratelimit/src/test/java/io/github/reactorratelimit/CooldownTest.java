@@ -191,8 +191,7 @@ class CooldownTest {
 
     @Test
     void the_dialects_own_delay_holds_even_where_the_limiters_own_may_not_grow_so_long() {
-        RateLimiter limiter =
-                time.spec().cooldown(ofMillis(1), ofSeconds(10)).build();
+        RateLimiter limiter = time.spec().cooldown(ofMillis(1), ofSeconds(10)).build();
         RateLimitSignal aMinute = RateLimitSignal.of(403)
                 .throttled(true)
                 .delay(ofMinutes(1))

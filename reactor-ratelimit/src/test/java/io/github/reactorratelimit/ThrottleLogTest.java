@@ -43,8 +43,9 @@ class ThrottleLogTest {
     }
 
     private void hear(RateLimitSignal signal) {
-        RateLimiter limiter = time.spec()
-                .name("partner")
+        RateLimiter limiter = RateLimiter.named("partner")
+                .scheduler(time::scheduler)
+                .jitter(0)
                 .scope(Scope.by("endpoint", "token"))
                 .build();
         limiter.tryAcquire(Demand.of("endpoint", "/search").and("token", "s3cr3t"))
