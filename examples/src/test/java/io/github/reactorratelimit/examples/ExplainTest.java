@@ -3,6 +3,9 @@ package io.github.reactorratelimit.examples;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Instant;
 import java.time.ZoneOffset;
@@ -20,8 +23,8 @@ class ExplainTest {
     }
 
     @Test
-    void a_refusal_of_github_is_told_with_quota_wait_and_rule() {
-        assertThat(explain("github", """
+    void a_refusal_of_github_is_told_as_the_readme_shows_it() throws IOException {
+        List<String> told = explain("github", """
                 HTTP/2 403
                 date: Sun, 01 Jun 2025 12:00:00 GMT
                 x-ratelimit-limit: 5000
@@ -29,7 +32,9 @@ class ExplainTest {
                 x-ratelimit-used: 5000
                 x-ratelimit-reset: 1748780415
                 x-ratelimit-resource: core
-                """))
+                """);
+
+        assertThat(told)
                 .containsExactly(
                         "dialect  GitHub",
                         "status   403, refused for a limit",
@@ -38,6 +43,7 @@ class ExplainTest {
                         "quota    core: 0 of 5000 requests left, 5000 used, more in 20m 15s, partition core",
                         "wait     20m 15s, and 1 s because its time is in whole seconds",
                         "rule     the reset of an empty quota");
+        assertThat(Files.readString(Path.of("..", "README.md"))).contains(String.join("\n", told));
     }
 
     @Test

@@ -75,8 +75,8 @@ class VendorsOverTheWireTest {
 
     /** The refused call stands in line again; it goes out when the wait is over and not a nanosecond before. */
     private void waits(Wire wire, Duration wait) {
-        int sent = wire.wire();
         Wire.await(() -> wire.api.snapshot().waiting() == 1);
+        int sent = wire.wire();
         assertThat(closedFor(wire)).isEqualTo(wait);
         time.advance(wait.minusNanos(1));
         assertThat(wire.api.snapshot().waiting()).isEqualTo(1);
