@@ -4,6 +4,7 @@ import static io.github.reactorratelimit.netty.Wire.answer;
 import static io.github.reactorratelimit.netty.Wire.failure;
 import static io.github.reactorratelimit.netty.Wire.outcome;
 import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofNanos;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -95,8 +96,8 @@ class VendorsOverTheWireTest {
         try (Wire wire = wire(Dialects.gitHub(), SECONDARY, SECONDARY, DONE)) {
             CompletableFuture<String> call = answer(wire.post()).toFuture();
 
-            waits(wire, ofSeconds(60));
-            waits(wire, ofSeconds(120));
+            waits(wire, ofMinutes(1));
+            waits(wire, ofMinutes(2));
 
             ends(call, "200 done");
             assertThat(wire.log().entries())
@@ -185,7 +186,7 @@ class VendorsOverTheWireTest {
         try (Wire wire = wire(Dialects.openAi(), openAi(0, "120ms", 0, "1m0s"), DONE)) {
             CompletableFuture<String> call = answer(wire.post()).toFuture();
 
-            waits(wire, ofSeconds(60));
+            waits(wire, ofMinutes(1));
 
             ends(call, "200 done");
             assertThat(wire.wire()).isEqualTo(2);
