@@ -286,7 +286,6 @@ final class Node {
         return users == 0
                 && (children == null || children.isEmpty())
                 && !gate.isClosed(now)
-                && gate.waves == 0
                 && isFull(meters, now)
                 && sharesFull(now);
     }

@@ -273,7 +273,11 @@ public final class RateLimitOperator {
                 admission.settings().name(),
                 status,
                 e);
-        return Dialects.standard().read(status, headers, wallNowMillis());
+        try {
+            return Dialects.standard().read(status, headers, wallNowMillis());
+        } catch (RuntimeException unreadable) {
+            return RateLimitSignal.none(status); // The headers themselves throw.
+        }
     }
 
     /** The one place that reads the wall clock, for servers that send no Date. */
@@ -284,7 +288,7 @@ public final class RateLimitOperator {
     @Nullable
     Failure read(Throwable error) {
         for (FailureReader reader : failures) {
-            Failure failure = reader.read(error);
+            Failure failure = readWith(reader, error);
             if (failure != null) {
                 return failure;
             }
@@ -292,6 +296,19 @@ public final class RateLimitOperator {
         return error instanceof AttemptTimeoutException timeout
                 ? timeout.mayHaveBeenSent() ? Failure.interrupted() : Failure.notSent()
                 : null;
+    }
+
+    /** A reader that throws knows nothing of the failure: the call fails with that. */
+    private @Nullable Failure readWith(FailureReader reader, Throwable error) {
+        try {
+            return reader.read(error);
+        } catch (RuntimeException e) {
+            LOG.warn(
+                    "limiter={}: a failure reader threw, so it is passed over",
+                    admission.settings().name(),
+                    e);
+            return null;
+        }
     }
 
     @SuppressWarnings("unchecked") // The reader was installed for this class.

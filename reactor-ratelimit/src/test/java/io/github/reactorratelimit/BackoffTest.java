@@ -45,7 +45,7 @@ class BackoffTest {
         Random random = new Random(7);
         int[] tenths = new int[10];
         for (int i = 0; i < 100_000; i++) {
-            Duration wait = HALF_TO_THIRTY.wait(3, random.nextDouble());
+            Duration wait = HALF_TO_THIRTY.delay(3, random.nextDouble());
             assertThat(wait).isBetween(ZERO, ofSeconds(4));
             tenths[(int) Math.min(9, wait.toMillis() / 400)]++;
         }
@@ -59,7 +59,7 @@ class BackoffTest {
         Random random = new Random(42);
         int[] slots = new int[40];
         for (int i = 0; i < 100; i++) {
-            slots[(int) (HALF_TO_THIRTY.wait(3, random.nextDouble()).toMillis() / 100)]++;
+            slots[(int) (HALF_TO_THIRTY.delay(3, random.nextDouble()).toMillis() / 100)]++;
         }
         assertThat(IntStream.of(slots).max().orElseThrow()).isLessThanOrEqualTo(20);
     }
@@ -67,8 +67,8 @@ class BackoffTest {
     @Test
     void a_wait_with_jitter_never_passes_the_cap() { // B12
         for (int n = 0; n < 100; n++) {
-            assertThat(HALF_TO_THIRTY.wait(n, Math.nextDown(1.0))).isLessThanOrEqualTo(ofSeconds(30));
-            assertThat(HALF_TO_THIRTY.jitter(0.5).wait(n, Math.nextDown(1.0))).isLessThanOrEqualTo(ofSeconds(30));
+            assertThat(HALF_TO_THIRTY.delay(n, Math.nextDown(1.0))).isLessThanOrEqualTo(ofSeconds(30));
+            assertThat(HALF_TO_THIRTY.jitter(0.5).delay(n, Math.nextDown(1.0))).isLessThanOrEqualTo(ofSeconds(30));
         }
     }
 
@@ -76,25 +76,26 @@ class BackoffTest {
     void without_jitter_every_wait_is_its_upper_bound() {
         Backoff fixed = HALF_TO_THIRTY.jitter(0);
         for (double random : new double[] {0, 0.3, 0.999}) {
-            assertThat(fixed.wait(0, random)).isEqualTo(ofMillis(500));
-            assertThat(fixed.wait(4, random)).isEqualTo(ofSeconds(8));
+            assertThat(fixed.delay(0, random)).isEqualTo(ofMillis(500));
+            assertThat(fixed.delay(4, random)).isEqualTo(ofSeconds(8));
         }
     }
 
     @Test
     void jitter_takes_its_share_off_the_upper_bound() {
         Backoff fifth = HALF_TO_THIRTY.jitter(0.2);
-        assertThat(fifth.wait(1, 0.0)).isEqualTo(ofMillis(800));
-        assertThat(fifth.wait(1, 0.5)).isEqualTo(ofMillis(900));
+        assertThat(fifth.delay(1, 0.0)).isEqualTo(ofMillis(800));
+        assertThat(fifth.delay(1, 0.5)).isEqualTo(ofMillis(900));
     }
 
     @Test
     void a_floor_is_the_least_a_wait_can_be() {
         Backoff floored = HALF_TO_THIRTY.floor(ofSeconds(1));
-        assertThat(floored.wait(0, 0.0)).isEqualTo(ofMillis(500));
-        assertThat(floored.wait(1, 0.0)).isEqualTo(ofSeconds(1));
-        assertThat(floored.wait(2, 0.0)).isEqualTo(ofSeconds(1));
-        assertThat(floored.wait(2, 0.5)).isEqualTo(ofMillis(1500));
+        assertThat(floored.delay(0, 0.0)).isEqualTo(ofSeconds(1));
+        assertThat(floored.delay(0, 0.9)).isEqualTo(ofSeconds(1));
+        assertThat(floored.delay(1, 0.0)).isEqualTo(ofSeconds(1));
+        assertThat(floored.delay(2, 0.0)).isEqualTo(ofSeconds(1));
+        assertThat(floored.delay(2, 0.5)).isEqualTo(ofMillis(1500));
     }
 
     @Test
@@ -119,6 +120,6 @@ class BackoffTest {
     @Test
     void a_backoff_is_a_template_that_does_not_change() {
         HALF_TO_THIRTY.jitter(0).floor(ofSeconds(1));
-        assertThat(HALF_TO_THIRTY.wait(0, 0.0)).isEqualTo(ZERO);
+        assertThat(HALF_TO_THIRTY.delay(0, 0.0)).isEqualTo(ZERO);
     }
 }

@@ -18,6 +18,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.Disposable;
 import reactor.core.publisher.BaseSubscriber;
@@ -141,6 +142,26 @@ class OperatorRaceTest { // B05, B20
                         .doOnDiscard(Integer.class, n -> discarded.incrementAndGet()),
                 limiter);
         assertThat(values.get() + discarded.get()).isGreaterThanOrEqualTo(ROUNDS);
+    }
+
+    @Test
+    void a_call_is_cancelled_while_it_asks() {
+        RateLimiter limiter = limiter();
+        for (Supplier<Flux<?>> call : List.<Supplier<Flux<?>>>of(
+                () -> limiter.acquire(Demand.one()).doOnNext(Permit::release).flux(),
+                () -> Mono.never().transform(limiter.<Object>limit()).flux(),
+                () -> Flux.never().transform(limiter.<Object>limit()))) {
+            race(() -> {
+                BaseSubscriber<Object> asking = new BaseSubscriber<>() {
+                    @Override
+                    protected void hookOnSubscribe(Subscription subscription) {
+                        // It asks in the race.
+                    }
+                };
+                call.get().subscribe(asking);
+                return new Round(() -> asking.request(1), asking::cancel, () -> assertWhole(limiter));
+            });
+        }
     }
 
     @Test

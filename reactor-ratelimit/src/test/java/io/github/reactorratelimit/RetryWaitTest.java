@@ -196,6 +196,29 @@ class RetryWaitTest {
     }
 
     @Test
+    void a_call_that_got_a_503_goes_first_when_the_endpoint_goes_on() {
+        RateLimiter limiter = spec(Limit.inFlight(1)).build();
+        server.then(503).then(Mono.just(Response.of(200)).delayElement(ofSeconds(1), time));
+        start(limiter, policy());
+        RetryScript behind = new RetryScript(time).then(200);
+        start(behind, limiter, policy(), GET);
+        time.advanceTimeBy(ofMinutes(1));
+        assertThat(server.times()).containsExactly(ofSeconds(0), ofSeconds(10));
+        assertThat(behind.times()).containsExactly(ofSeconds(11));
+    }
+
+    @Test
+    void a_call_that_got_a_503_waits_for_its_endpoint_and_for_nothing_else() {
+        RateLimiter limiter = spec().build();
+        server.then(503).then(200);
+        start(limiter, policy());
+        assertThat(limiter.snapshot().waiting()).isEqualTo(1);
+        time.advanceTimeBy(ofSeconds(3));
+        limiter.resume(Demand.one());
+        assertThat(server.times()).containsExactly(ofSeconds(0), ofSeconds(3));
+    }
+
+    @Test
     void a_503_is_no_wave_of_refusals() {
         RateLimiter limiter = spec().build();
         server.then(503).then(503).then(200);
