@@ -71,16 +71,18 @@ final class Cooldowns {
         Duration said = signal.delay();
         boolean serverSaid = false;
         long wait;
-        if (said == null) {
+        if (said == null || signal.guessed()) {
             if (!nextWave) {
                 return new Throttle(leaf, signal, Math.max(0, gate.closedUntil - now));
             }
-            wait = doubled(settings.cooldownNanos(), gate.waves);
+            long least = said == null ? 0 : Exact.nanos(said);
+            wait = Math.max(least, doubled(said == null ? settings.cooldownNanos() : least, gate.waves));
         } else {
-            wait = Exact.add(Exact.nanos(said), signal.coarse() ? COARSE_MARGIN_NANOS : 0);
-            serverSaid = wait >= FLOOR_NANOS;
+            long asked = Exact.nanos(said);
+            wait = Exact.add(asked, signal.coarse() ? COARSE_MARGIN_NANOS : 0);
+            serverSaid = asked >= FLOOR_NANOS;
             if (!serverSaid) {
-                wait = doubled(FLOOR_NANOS, gate.waves);
+                wait = Math.max(wait, doubled(FLOOR_NANOS, gate.waves));
             }
         }
         wait = jittered(wait, random);

@@ -20,6 +20,7 @@ public final class RateLimitSignal {
     private final @Nullable Duration hint;
     private final @Nullable Duration delay;
     private final boolean coarse;
+    private final boolean guessed;
     private final List<Quota> quotas;
     private final @Nullable String scope;
     private final long cost;
@@ -33,6 +34,7 @@ public final class RateLimitSignal {
         this.hint = builder.hint;
         this.delay = builder.delay;
         this.coarse = builder.coarse;
+        this.guessed = builder.guessed;
         this.quotas = List.copyOf(builder.quotas);
         this.scope = builder.scope;
         this.cost = builder.cost;
@@ -80,6 +82,7 @@ public final class RateLimitSignal {
                 .hint(hint)
                 .delay(delay)
                 .coarse(coarse)
+                .guessed(guessed)
                 .quotas(quotas)
                 .scope(scope)
                 .cost(cost)
@@ -141,6 +144,16 @@ public final class RateLimitSignal {
      */
     public boolean coarse() {
         return coarse;
+    }
+
+    /**
+     * Whether {@link #delay()} is no word of the server but what its vendor advises where it says nothing. On a throttled
+     * response the limiter doubles it from wave to wave, and waits for it however long it is.
+     *
+     * @return true if the delay is only the first of a doubling row
+     */
+    public boolean guessed() {
+        return guessed;
     }
 
     /**
@@ -222,6 +235,7 @@ public final class RateLimitSignal {
         private @Nullable Duration hint;
         private @Nullable Duration delay;
         private boolean coarse;
+        private boolean guessed;
         private List<Quota> quotas = List.of();
         private @Nullable String scope;
         private long cost = -1;
@@ -284,6 +298,17 @@ public final class RateLimitSignal {
          */
         public Builder coarse(boolean wholeSeconds) {
             this.coarse = wholeSeconds;
+            return this;
+        }
+
+        /**
+         * Says that the delay is no word of the server but what its vendor advises where it says nothing.
+         *
+         * @param advised true if it is; default false
+         * @return this builder
+         */
+        public Builder guessed(boolean advised) {
+            this.guessed = advised;
             return this;
         }
 

@@ -34,6 +34,7 @@ class VendorDialectTest {
 
         assertThat(signal.throttled()).isTrue();
         assertThat(signal.delay()).isEqualTo(MINUTE);
+        assertThat(signal.guessed()).isTrue();
     }
 
     @Test
