@@ -71,7 +71,7 @@ final class Cooldowns {
         Duration said = signal.delay();
         long saidNanos = 0;
         long wait;
-        if (said == null || signal.escalates()) {
+        if (said == null || signal.guessed()) {
             if (!nextWave) {
                 return new Throttle(leaf, signal, Math.max(0, gate.closedUntil - now));
             }
@@ -79,8 +79,8 @@ final class Cooldowns {
         } else {
             saidNanos = Exact.nanos(said);
             wait = Exact.add(saidNanos, signal.coarse() ? COARSE_MARGIN_NANOS : 0);
-            if (wait < FLOOR_NANOS) {
-                wait = doubled(FLOOR_NANOS, gate.waves);
+            if (saidNanos < FLOOR_NANOS) {
+                wait = Math.max(wait, doubled(FLOOR_NANOS, gate.waves));
             }
         }
         wait = jittered(wait, random);

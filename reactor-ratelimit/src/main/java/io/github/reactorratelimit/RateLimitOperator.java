@@ -241,7 +241,7 @@ public final class RateLimitOperator {
     boolean handsOn(RateLimitSignal signal) {
         return policy.returnsLastResponse()
                 && signal.delay() != null
-                && !signal.escalates()
+                && !signal.guessed()
                 && Exact.nanos(signal.delay()) > admission.settings().maxServerDelayNanos();
     }
 

@@ -169,36 +169,34 @@ class CooldownTest {
     }
 
     @Test
-    void a_delay_that_is_the_dialects_own_doubles_per_wave_too_and_is_waited_for_however_long() {
-        RateLimitSignal aMinute = RateLimitSignal.of(403)
-                .throttled(true)
-                .delay(ofMinutes(1))
-                .escalates(true)
+    void a_guess_of_the_dialect_doubles_from_wave_to_wave_and_is_waited_for_however_long() { // B39
+        RateLimiter limiter = time.limiter();
+        RateLimitSignal guess = hint(ofSeconds(60)).toBuilder()
+                .hint(null)
+                .guessed(true)
                 .build();
-        RateLimiter limiter = time.limiter(Limit.inFlight(2));
-        for (long seconds : new long[] {60, 120, 240, 300, 300}) {
-            Permit refused = take(limiter);
+        long[] seconds = {60, 120, 240, 300, 300};
+        for (long wait : seconds) {
+            Permit first = take(limiter);
             Permit straggler = take(limiter);
-            refused.complete(aMinute);
-            straggler.complete(aMinute);
-            assertThat(root(limiter).closedFor()).isEqualTo(ofSeconds(seconds));
-            Asked waiting = time.ask(limiter);
-            time.advance(ofSeconds(seconds));
-            assertThat(waiting.isWaiting()).isFalse();
-            waiting.permit().release();
+            first.complete(guess);
+            time.advance(ofSeconds(1));
+            straggler.complete(guess);
+            assertThat(root(limiter).closedFor()).isEqualTo(ofSeconds(wait - 1));
+            Asked behind = time.ask(limiter);
+            time.advance(ofSeconds(wait - 1));
+            behind.permit().release();
         }
+        take(limiter).complete(OK);
+        take(limiter).complete(guess);
+        assertThat(root(limiter).closedFor()).isEqualTo(ofSeconds(60));
     }
 
     @Test
-    void the_dialects_own_delay_holds_even_where_the_limiters_own_may_not_grow_so_long() {
-        RateLimiter limiter = time.spec().cooldown(ofMillis(1), ofSeconds(10)).build();
-        RateLimitSignal aMinute = RateLimitSignal.of(403)
-                .throttled(true)
-                .delay(ofMinutes(1))
-                .escalates(true)
-                .build();
-        take(limiter).complete(aMinute);
-        assertThat(root(limiter).closedFor()).isEqualTo(ofMinutes(1));
+    void a_guess_is_never_cut_to_the_longest_cooldown_without_a_hint() {
+        RateLimiter limiter = time.spec().cooldown(ofMillis(1), ofSeconds(5)).build();
+        take(limiter).complete(hint(ofSeconds(60)).toBuilder().guessed(true).build());
+        assertThat(root(limiter).closedFor()).isEqualTo(ofSeconds(60));
     }
 
     @Test

@@ -5,6 +5,7 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.RetryScript.Response;
+import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -195,6 +196,46 @@ class OperatorRaceTest { // B05, B20
                 });
             });
         }
+    }
+
+    @Test
+    void a_callers_timeout_is_over_or_the_permit_comes() {
+        RateLimiter limiter = limiter();
+        race(() -> {
+            values.set(0);
+            errors.set(0);
+            Permit held = limiter.tryAcquire().permit();
+            count(Mono.just(1)
+                    .transform(limiter.<Integer>limit())
+                    .timeout(ofMillis(5), time)
+                    .flux());
+            return new Round(held::release, () -> time.advance(ofMillis(5)), () -> {
+                assertThat(values.get() + errors.get()).isEqualTo(1);
+                assertWhole(limiter);
+            });
+        });
+        // The answer of a call that lost is dropped by the caller's own timeout; a permit never is.
+        assertThat(dropped).allMatch(Integer.class::isInstance);
+        dropped.clear();
+    }
+
+    @Test
+    void two_threads_that_give_one_permit_back_free_one_place() {
+        RateLimiter limiter = RateLimiter.named("api")
+                .limit(Limit.inFlight(3))
+                .scheduler(() -> time)
+                .build();
+        AtomicInteger round = new AtomicInteger();
+        race(() -> {
+            Permit permit = limiter.tryAcquire().permit();
+            boolean completes = round.incrementAndGet() % 2 == 0;
+            Runnable other = completes ? () -> permit.complete(RateLimitSignal.none(200)) : permit::release;
+            return new Round(permit::release, other, () -> {
+                assertThat(limiter.snapshot().root().limits().get(0).available())
+                        .isEqualTo(3);
+                assertThat(limiter.tryAcquire(Demand.one().cost(4)).allowed()).isFalse();
+            });
+        });
     }
 
     @Test

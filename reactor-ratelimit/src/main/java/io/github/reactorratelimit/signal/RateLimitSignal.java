@@ -20,7 +20,7 @@ public final class RateLimitSignal {
     private final @Nullable Duration hint;
     private final @Nullable Duration delay;
     private final boolean coarse;
-    private final boolean escalates;
+    private final boolean guessed;
     private final List<Quota> quotas;
     private final @Nullable String scope;
     private final long cost;
@@ -34,7 +34,7 @@ public final class RateLimitSignal {
         this.hint = builder.hint;
         this.delay = builder.delay;
         this.coarse = builder.coarse;
-        this.escalates = builder.escalates;
+        this.guessed = builder.guessed;
         this.quotas = List.copyOf(builder.quotas);
         this.scope = builder.scope;
         this.cost = builder.cost;
@@ -82,7 +82,7 @@ public final class RateLimitSignal {
                 .hint(hint)
                 .delay(delay)
                 .coarse(coarse)
-                .escalates(escalates)
+                .guessed(guessed)
                 .quotas(quotas)
                 .scope(scope)
                 .cost(cost)
@@ -147,13 +147,13 @@ public final class RateLimitSignal {
     }
 
     /**
-     * Whether {@link #delay()} is not the server's word but the dialect's own for a refusal without one, such as GitHub's
-     * minute. The limiter doubles it with each further wave of refusals then, as it doubles its own.
+     * Whether {@link #delay()} is no word of the server but what its vendor advises where it says nothing. On a throttled
+     * response the limiter doubles it from wave to wave, and waits for it however long it is.
      *
-     * @return true if the delay grows with each wave
+     * @return true if the delay is only the first of a doubling row
      */
-    public boolean escalates() {
-        return escalates;
+    public boolean guessed() {
+        return guessed;
     }
 
     /**
@@ -235,7 +235,7 @@ public final class RateLimitSignal {
         private @Nullable Duration hint;
         private @Nullable Duration delay;
         private boolean coarse;
-        private boolean escalates;
+        private boolean guessed;
         private List<Quota> quotas = List.of();
         private @Nullable String scope;
         private long cost = -1;
@@ -302,13 +302,13 @@ public final class RateLimitSignal {
         }
 
         /**
-         * Says that the delay is the dialect's own, for a refusal to which the server gave no time.
+         * Says that the delay is no word of the server but what its vendor advises where it says nothing.
          *
-         * @param perWave true if the limiter is to double it with each further wave of refusals; default false
+         * @param advised true if it is; default false
          * @return this builder
          */
-        public Builder escalates(boolean perWave) {
-            this.escalates = perWave;
+        public Builder guessed(boolean advised) {
+            this.guessed = advised;
             return this;
         }
 
