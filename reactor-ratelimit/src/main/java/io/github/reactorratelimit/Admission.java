@@ -45,7 +45,7 @@ final class Admission {
         this.tree = new Tree(limits, scopes, settings.lanes(), settings.idleNanos(), 0);
         this.turns = new Turns(tree.root, timers, settings.ageingNanos());
         this.cooldowns = new Cooldowns(settings);
-        this.room = new WaitingRoom(settings, timers, turns, cooldowns, outlook);
+        this.room = new WaitingRoom(settings, tree, timers, turns, cooldowns, outlook);
     }
 
     Settings settings() {

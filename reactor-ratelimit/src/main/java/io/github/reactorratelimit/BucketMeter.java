@@ -62,4 +62,11 @@ final class BucketMeter extends Meter {
             spacing.adopt(now, bucket.spacing);
         }
     }
+
+    @Override
+    void absorb(long now, Meter other) {
+        if (other instanceof BucketMeter bucket) {
+            spacing.absorb(now, bucket.spacing);
+        }
+    }
 }

@@ -41,28 +41,31 @@ final class Cooldowns {
         return Exact.subtract(node.gate.saidUntil, now) > settings.maxServerDelayNanos();
     }
 
-    /** Hears what the response to a permit said about its narrowest scope; what was closed, or null. */
+    /** Hears what the response to a permit of {@code leaf} said about it or a scope above; what was closed, or null. */
     @Nullable
-    Throttle hear(long now, Node leaf, int permitGeneration, RateLimitSignal signal, double random) {
+    Throttle hear(
+            long now, Node leaf, Node about, int permitGeneration, RateLimitSignal signal, double random) {
         if (signal.terminal() != null) {
             return null; // No wait would help, so none is imposed on others.
         }
         if (signal.throttled()) {
-            return refused(now, leaf, permitGeneration, signal, random);
+            return refused(now, about, permitGeneration, signal, random);
         }
         Duration delay = signal.delay();
         Quota exhausted = exhausted(signal);
         if (delay != null && exhausted != null) {
-            return emptied(now, leaf, signal, exhausted, Exact.nanos(delay));
+            return emptied(now, about, signal, exhausted, Exact.nanos(delay));
         }
-        if (signal.status() < 500 && permitGeneration >= leaf.gate.generation) {
-            leaf.gate.waves = 0;
+        for (Node node = leaf; node != null && signal.status() < 500; node = node.parent) {
+            if (permitGeneration >= node.gate.generation) {
+                node.gate.waves = 0;
+            }
         }
         return null;
     }
 
-    private Throttle refused(long now, Node leaf, int permitGeneration, RateLimitSignal signal, double random) {
-        Gate gate = leaf.gate;
+    private Throttle refused(long now, Node node, int permitGeneration, RateLimitSignal signal, double random) {
+        Gate gate = node.gate;
         boolean nextWave = permitGeneration >= gate.generation || gate.generation == 0;
         if (nextWave) {
             gate.waves = Math.min(gate.waves + 1, 62);
@@ -73,7 +76,7 @@ final class Cooldowns {
         long wait;
         if (said == null || signal.guessed()) {
             if (!nextWave) {
-                return new Throttle(leaf, signal, Math.max(0, gate.closedUntil - now));
+                return new Throttle(node, signal, Math.max(0, gate.closedUntil - now));
             }
             wait = doubled(said == null ? settings.cooldownNanos() : Exact.nanos(said), gate.waves);
         } else {
@@ -84,15 +87,15 @@ final class Cooldowns {
             }
         }
         wait = jittered(wait, random);
-        close(now, leaf, wait, saidNanos);
-        return new Throttle(leaf, signal, wait);
+        close(now, node, wait, saidNanos);
+        return new Throttle(node, signal, wait);
     }
 
     /** A quota at zero closes its scope until the reset, unless our own books say the same: then the finer clock decides. */
-    private @Nullable Throttle emptied(long now, Node leaf, RateLimitSignal signal, Quota quota, long delay) {
+    private @Nullable Throttle emptied(long now, Node node, RateLimitSignal signal, Quota quota, long delay) {
         boolean wholeSeconds = signal.coarse() || delay % SECOND_NANOS == 0;
         long sureUntil = Exact.add(now, delay - (wholeSeconds ? Math.min(delay, SECOND_NANOS) : 0));
-        for (Meter meter : leaf.meters) {
+        for (Meter meter : node.meters) {
             Limit.Kind kind = meter.limit.kind();
             boolean timed = kind == Limit.Kind.WINDOW || kind == Limit.Kind.BUCKET;
             if (timed && meter.limit.unit().equals(quota.unit()) && meter.readyAt(now, 1) >= sureUntil) {
@@ -100,14 +103,14 @@ final class Cooldowns {
             }
         }
         long wait = Exact.add(delay, signal.coarse() ? COARSE_MARGIN_NANOS : 0);
-        close(now, leaf, wait, delay);
-        return new Throttle(leaf, signal, wait);
+        close(now, node, wait, delay);
+        return new Throttle(node, signal, wait);
     }
 
     /** Closes for {@code wait}; what counts against the longest obeyed delay is only what the server {@code said} itself. */
-    private static void close(long now, Node leaf, long wait, long said) {
-        leaf.gate.saidUntil = Math.max(leaf.gate.saidUntil, Exact.add(now, said));
-        leaf.close(now, Exact.add(now, wait));
+    private static void close(long now, Node node, long wait, long said) {
+        node.gate.saidUntil = Math.max(node.gate.saidUntil, Exact.add(now, said));
+        node.close(now, Exact.add(now, wait));
     }
 
     private static @Nullable Quota exhausted(RateLimitSignal signal) {

@@ -15,6 +15,14 @@ final class Gate {
     /** Until then the server itself said to wait, without our margins: that is what the longest obeyed delay bounds. */
     long saidUntil = Long.MIN_VALUE;
 
+    /** Closed as long as either of the two, in the later wave. */
+    void absorb(Gate other) {
+        closedUntil = Math.max(closedUntil, other.closedUntil);
+        saidUntil = Math.max(saidUntil, other.saidUntil);
+        generation = Math.max(generation, other.generation);
+        waves = Math.max(waves, other.waves);
+    }
+
     boolean isClosed(long now) {
         return closedUntil > now;
     }

@@ -54,4 +54,12 @@ final class SpacedWindowMeter extends WindowMeter {
             spacing.adopt(now, spaced.spacing);
         }
     }
+
+    @Override
+    void absorb(long now, Meter other) {
+        super.absorb(now, other);
+        if (other instanceof SpacedWindowMeter spaced) {
+            spacing.absorb(now, spaced.spacing);
+        }
+    }
 }

@@ -136,6 +136,22 @@ final class Spacing {
         catchUp(now);
     }
 
+    /** Lacks what {@code other} lacks too; one of another rate spaces for itself. */
+    void absorb(long now, Spacing other) {
+        if (permits != other.permits || nanos != other.nanos || burst != other.burst) {
+            return;
+        }
+        catchUp(now);
+        other.catchUp(now);
+        arrival = Exact.add(arrival, Exact.subtract(other.arrival, Math.max(now, other.stillUntil)));
+        rest += other.rest;
+        if (rest >= permits) {
+            rest -= permits;
+            arrival = Exact.add(arrival, 1);
+        }
+        lost = Exact.add(lost, other.lost);
+    }
+
     private void catchUp(long now) {
         long from = Math.max(now, stillUntil);
         if (arrival < from) {

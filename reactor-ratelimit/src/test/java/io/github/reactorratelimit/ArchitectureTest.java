@@ -47,7 +47,8 @@ class ArchitectureTest {
             "SpacedWindowMeter",
             "BucketMeter",
             "InFlightMeter",
-            "TotalMeter");
+            "TotalMeter",
+            "JointBooks");
 
     /** How calls are limited, heard and tried again. */
     private static final Set<String> OPERATOR = Set.of(
@@ -89,6 +90,7 @@ class ArchitectureTest {
             "Timers",
             "Gate",
             "Cooldowns",
+            "Buckets",
             "Outlook",
             "Alarm",
             "LimiterClock",

@@ -171,10 +171,8 @@ class CooldownTest {
     @Test
     void a_guess_of_the_dialect_doubles_from_wave_to_wave_and_is_waited_for_however_long() { // B39
         RateLimiter limiter = time.limiter();
-        RateLimitSignal guess = hint(ofSeconds(60)).toBuilder()
-                .hint(null)
-                .guessed(true)
-                .build();
+        RateLimitSignal guess =
+                hint(ofSeconds(60)).toBuilder().hint(null).guessed(true).build();
         long[] seconds = {60, 120, 240, 300, 300};
         for (long wait : seconds) {
             Permit first = take(limiter);

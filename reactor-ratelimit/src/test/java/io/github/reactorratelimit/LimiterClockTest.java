@@ -220,7 +220,8 @@ class LimiterClockTest {
     @Test
     void whenever_calls_come_and_timers_ring_no_minute_has_more_than_a_strict_limit_of_15() { // B45
         for (int seed = 0; seed < 1_000; seed++) {
-            List<Long> starts = startsOf(seed, Limit.of(15, Duration.ofMinutes(1)).strict());
+            List<Long> starts =
+                    startsOf(seed, Limit.of(15, Duration.ofMinutes(1)).strict());
             for (int i = 15; i < starts.size(); i++) {
                 assertThat(starts.get(i) - starts.get(i - 15))
                         .as("seed %s", seed)

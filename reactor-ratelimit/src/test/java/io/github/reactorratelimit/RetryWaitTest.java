@@ -609,7 +609,8 @@ class RetryWaitTest {
         "90, X-RateLimit-Reset, 1767225630",
         "90, X-RateLimit-Reset, 2026-01-01T00:00:30Z",
     })
-    void a_clock_that_is_wrong_waits_as_long_as_one_that_is_right(long skewSeconds, String header, String value) { // B25
+    void a_clock_that_is_wrong_waits_as_long_as_one_that_is_right(
+            long skewSeconds, String header, String value) { // B25
         Instant start = Instant.parse("2026-01-01T00:00:00Z").plusSeconds(skewSeconds);
         time.advanceTimeTo(start);
         RateLimiter limiter = spec().build();

@@ -194,8 +194,6 @@ class SeveralLimitsTest {
         time.runTo(ofSeconds(1));
         Asked asked = time.ask(limiter);
         time.runTo(ofSeconds(3));
-        assertThat(asked.at())
-                .as("100 are missing, 50 come back per second")
-                .isEqualTo(ofSeconds(2));
+        assertThat(asked.at()).as("100 are missing, 50 come back per second").isEqualTo(ofSeconds(2));
     }
 }

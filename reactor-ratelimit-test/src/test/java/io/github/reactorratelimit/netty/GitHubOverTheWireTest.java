@@ -42,8 +42,7 @@ class GitHubOverTheWireTest {
                 .scheduler(() -> time)
                 .build();
         ServiceRules rules = ServiceRules.create().script("/x", replies);
-        return Wire.to(
-                rules.start(() -> Instant.ofEpochMilli(time.now(TimeUnit.MILLISECONDS))), api, calls -> calls);
+        return Wire.to(rules.start(() -> Instant.ofEpochMilli(time.now(TimeUnit.MILLISECONDS))), api, calls -> calls);
     }
 
     private static Reply saying(String message) {
@@ -115,7 +114,10 @@ class GitHubOverTheWireTest {
         try (Wire wire = wire(saying("Resource not accessible by integration"), Reply.ok())) {
             answer(wire.get()).subscribe(answered::set);
             await(() -> answered.get() != null);
-            assertThat(answered.get()).startsWith("403 {").contains("not accessible").endsWith("}");
+            assertThat(answered.get())
+                    .startsWith("403 {")
+                    .contains("not accessible")
+                    .endsWith("}");
             assertThat(wire.wire()).isEqualTo(1);
             assertThat(wire.api.snapshot().root().closedFor()).isZero();
             wire.assertIdle();

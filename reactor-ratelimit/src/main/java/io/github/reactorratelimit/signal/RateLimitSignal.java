@@ -23,6 +23,7 @@ public final class RateLimitSignal {
     private final boolean guessed;
     private final List<Quota> quotas;
     private final @Nullable String scope;
+    private final @Nullable String bucket;
     private final long cost;
     private final double usage;
     private final @Nullable String reason;
@@ -37,6 +38,7 @@ public final class RateLimitSignal {
         this.guessed = builder.guessed;
         this.quotas = List.copyOf(builder.quotas);
         this.scope = builder.scope;
+        this.bucket = builder.bucket;
         this.cost = builder.cost;
         this.usage = builder.usage;
         this.reason = builder.reason;
@@ -85,6 +87,7 @@ public final class RateLimitSignal {
                 .guessed(guessed)
                 .quotas(quotas)
                 .scope(scope)
+                .bucket(bucket)
                 .cost(cost)
                 .usage(usage)
                 .reason(reason);
@@ -167,12 +170,24 @@ public final class RateLimitSignal {
 
     /**
      * Whom the signal is about, as the server named it ({@code "user"}, {@code "application"}, {@code "global"}); null if
-     * it named nobody.
+     * it named nobody. A limiter closes all of an account's calls for {@code "global"}, whatever their route: the key of
+     * the broadest scope by {@code token} or another credential, unless that or a broader one counts by endpoint; else
+     * everything.
      *
      * @return the named scope, or null
      */
     public @Nullable String scope() {
         return scope;
+    }
+
+    /**
+     * The server's identity of the limit that this call's route counts against, where routes may share one; null if not
+     * said. Keys of a limiter's narrowest scope that differ only in their route become one when they turn out to share it.
+     *
+     * @return the bucket's identity, or null
+     */
+    public @Nullable String bucket() {
+        return bucket;
     }
 
     /**
@@ -217,6 +232,9 @@ public final class RateLimitSignal {
         if (scope != null) {
             text.append(", scope ").append(scope);
         }
+        if (bucket != null) {
+            text.append(", bucket ").append(bucket);
+        }
         for (Quota quota : quotas) {
             text.append(", quota ").append(quota);
         }
@@ -238,6 +256,7 @@ public final class RateLimitSignal {
         private boolean guessed;
         private List<Quota> quotas = List.of();
         private @Nullable String scope;
+        private @Nullable String bucket;
         private long cost = -1;
         private double usage = Double.NaN;
         private @Nullable String reason;
@@ -331,6 +350,17 @@ public final class RateLimitSignal {
          */
         public Builder scope(@Nullable String name) {
             this.scope = name;
+            return this;
+        }
+
+        /**
+         * Names the limit that the call's route counts against, where routes may share one.
+         *
+         * @param identity the server's name of the bucket
+         * @return this builder
+         */
+        public Builder bucket(@Nullable String identity) {
+            this.bucket = identity;
             return this;
         }
 
