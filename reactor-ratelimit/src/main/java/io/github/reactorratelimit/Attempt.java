@@ -235,7 +235,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     @Override
     public int bodyBytes(int status, Headers headers) {
-        return operator().dialect().bodyBytes(status, headers);
+        return operator().bodyBytes(status, headers);
     }
 
     @Override
@@ -245,7 +245,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     @Override
     public Verdict head(int status, Headers headers, byte[] body) {
-        return head(operator().read(status, headers, body));
+        return head(operator().read(status, headers, body, Integer.MAX_VALUE));
     }
 
     private Verdict head(RateLimitSignal signal) {
@@ -298,7 +298,9 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private void adopt(Subscription subscription, int expected) {
         long n = 0;
         synchronized (this) {
-            if (state == expected && UPSTREAM.compareAndSet(this, null, subscription)) {
+            // A head may be told before the source is subscribed.
+            boolean takes = state == expected || (expected == RUNNING && state == ANSWERED);
+            if (takes && UPSTREAM.compareAndSet(this, null, subscription)) {
                 n = noted();
             }
         }
@@ -344,6 +346,13 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         }
     }
 
+    private RateLimitSignal read(ResponseReader<? super T> reader, T response) {
+        int status = reader.status(response);
+        Headers headers = reader.headers(response);
+        int wanted = operator().bodyBytes(status, headers);
+        return operator().read(status, headers, wanted > 0 ? reader.body(response, wanted) : null, wanted);
+    }
+
     /** Looks at the first element: false if it is a response that is not handed on. */
     private boolean handsOn(T element) {
         ResponseReader<? super T> reader = operator().readerOf(element);
@@ -352,7 +361,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         }
         Throwable failure;
         try {
-            failure = judge(operator().read(reader.status(element), reader.headers(element)));
+            failure = judge(read(reader, element));
         } catch (Throwable e) {
             Exceptions.throwIfFatal(e);
             Operators.onDiscard(element, currentContext());

@@ -43,10 +43,9 @@ final class Cooldowns {
 
     /** Hears what the response to a permit of {@code leaf} said about it or a scope above; what was closed, or null. */
     @Nullable
-    Throttle hear(
-            long now, Node leaf, Node about, int permitGeneration, RateLimitSignal signal, double random) {
+    Throttle hear(long now, Node leaf, Node about, int permitGeneration, RateLimitSignal signal, double random) {
         if (signal.terminal() != null) {
-            return null; // No wait would help, so none is imposed on others.
+            return new Throttle(about, signal, 0); // No wait would help, so none is imposed on others.
         }
         if (signal.throttled()) {
             return refused(now, about, permitGeneration, signal, random);

@@ -1,6 +1,7 @@
 package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.signal.Headers;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What an exception says about a call: that there was a response after all, or how far the call got. It decides whether
@@ -22,19 +23,21 @@ public final class Failure {
     }
 
     private static final Headers NO_HEADERS = Headers.of();
-    private static final Failure NOT_SENT = new Failure(Kind.NOT_SENT, 0, NO_HEADERS);
-    private static final Failure INTERRUPTED = new Failure(Kind.INTERRUPTED, 0, NO_HEADERS);
-    private static final Failure REFUSED = new Failure(Kind.REFUSED, 0, NO_HEADERS);
-    private static final Failure FINAL = new Failure(Kind.FINAL, 0, NO_HEADERS);
+    private static final Failure NOT_SENT = new Failure(Kind.NOT_SENT, 0, NO_HEADERS, null);
+    private static final Failure INTERRUPTED = new Failure(Kind.INTERRUPTED, 0, NO_HEADERS, null);
+    private static final Failure REFUSED = new Failure(Kind.REFUSED, 0, NO_HEADERS, null);
+    private static final Failure FINAL = new Failure(Kind.FINAL, 0, NO_HEADERS, null);
 
     private final Kind kind;
     private final int status;
     private final Headers headers;
+    private final byte @Nullable [] body;
 
-    private Failure(Kind kind, int status, Headers headers) {
+    private Failure(Kind kind, int status, Headers headers, byte @Nullable [] body) {
         this.kind = kind;
         this.status = status;
         this.headers = headers;
+        this.body = body;
     }
 
     /**
@@ -45,7 +48,19 @@ public final class Failure {
      * @return the failure
      */
     public static Failure response(int status, Headers headers) {
-        return new Failure(Kind.RESPONSE, status, headers);
+        return new Failure(Kind.RESPONSE, status, headers, null);
+    }
+
+    /**
+     * The exception stands for a response and has its body, which the dialect may want to see.
+     *
+     * @param status its HTTP status
+     * @param headers its header lines
+     * @param body its body or the first bytes of it; not changed
+     * @return the failure
+     */
+    public static Failure response(int status, Headers headers, byte[] body) {
+        return new Failure(Kind.RESPONSE, status, headers, body);
     }
 
     /**
@@ -101,5 +116,9 @@ public final class Failure {
 
     Headers headers() {
         return headers;
+    }
+
+    byte @Nullable [] body() {
+        return body;
     }
 }

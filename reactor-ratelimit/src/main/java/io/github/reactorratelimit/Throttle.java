@@ -10,8 +10,8 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
 /**
- * That a scope was closed, for the log: one line, at WARN if a call was refused, at INFO if a quota is used up before one
- * was. Of the response it tells figures and the rule that decided; the log's own time is when it was heard.
+ * That a scope was closed, or a call refused for good, for the log: one line, at WARN if a call was refused, at INFO if a
+ * quota is used up before one was. Of the response it tells figures and the rule that decided; the log's own time is when it was heard.
  */
 final class Throttle {
 
@@ -42,8 +42,15 @@ final class Throttle {
             quota == null ? "?" : count(quota.remaining()),
             quota == null ? "?" : count(quota.limit()),
             Duration.ofNanos(waitNanos),
-            signal.reason() == null ? "no rule was given" : signal.reason()
+            rule()
         };
+    }
+
+    private String rule() {
+        if (signal.terminal() != null) {
+            return "no wait helps, " + signal.terminal();
+        }
+        return signal.reason() == null ? "no rule was given" : signal.reason();
     }
 
     /** Of the quotas that are used up, the one with the longest reset; without one, the first. */

@@ -285,7 +285,9 @@ class BucketsTest { // B44
         RateLimiter limiter = byEndpoint(Limit.inFlight(1));
         Permit onA = time.ask(limiter, A).permit();
         onA.hear(bucket("h1"));
-        RetryScript script = new RetryScript(time.scheduler()).then("reset", Failure.interrupted()).then(200);
+        RetryScript script = new RetryScript(time.scheduler())
+                .then("reset", Failure.interrupted())
+                .then(200);
         RateLimitOperator calls = script.on(limiter.calls())
                 .idempotent(true)
                 .retry(RetryPolicy.attempts(2).backoff(ofSeconds(4), ofSeconds(4)));
@@ -354,7 +356,8 @@ class BucketsTest { // B44
         Demand ann = A.and("host", "x").and("token", "ann");
         limiter.tryAcquire(ann)
                 .permit()
-                .complete(refused("h1", ofSeconds(3)).toBuilder().scope("global").build());
+                .complete(
+                        refused("h1", ofSeconds(3)).toBuilder().scope("global").build());
 
         for (Demand held : List.of(ann, ann.and("endpoint", "/b"), ann.lane("background"))) {
             assertThat(limiter.tryAcquire(held).retryAfter()).isEqualTo(ofSeconds(3));
@@ -471,7 +474,9 @@ class BucketsTest { // B44
         for (long seed = 0; seed < 200; seed++) {
             joined += new Program(seed).run() ? 1 : 0;
         }
-        assertThat(joined).as("programs in which both buckets came to be one key each").isGreaterThan(150);
+        assertThat(joined)
+                .as("programs in which both buckets came to be one key each")
+                .isGreaterThan(150);
     }
 
     /** Random calls to routes whose buckets are fixed; from the time on when all are known, each bucket is one limit. */
@@ -520,8 +525,9 @@ class BucketsTest { // B44
             assertThat(time.timers()).isZero();
             limiter.snapshot()
                     .scopes()
-                    .forEach(scope ->
-                            scope.limits().forEach(limit -> assertThat(limit.available()).isEqualTo(limit.limit().permits())));
+                    .forEach(scope -> scope.limits()
+                            .forEach(limit -> assertThat(limit.available())
+                                    .isEqualTo(limit.limit().permits())));
             return everyRouteAsksOnceMore();
         }
 
@@ -573,7 +579,9 @@ class BucketsTest { // B44
             List<Long> grants = new ArrayList<>();
             for (int i = from; i < all.size(); i++) {
                 Duration at = all.get(i).at();
-                if (allRoutes.get(i) % BUCKETS == bucket && at != null && all.get(i).isGranted()) {
+                if (allRoutes.get(i) % BUCKETS == bucket
+                        && at != null
+                        && all.get(i).isGranted()) {
                     grants.add(at.toNanos());
                 }
             }

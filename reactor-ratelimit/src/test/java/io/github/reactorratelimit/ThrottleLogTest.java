@@ -104,6 +104,17 @@ class ThrottleLogTest {
     }
 
     @Test
+    void a_refusal_that_no_wait_cures_is_told_with_its_reason() {
+        hear(RateLimitSignal.of(429)
+                .throttled(true)
+                .terminal("insufficient_quota")
+                .build());
+
+        assertThat(line()).contains("status=429").endsWith("wait=PT0S: no wait helps, insufficient_quota");
+        assertThat(log.list.get(0).getLevel()).isEqualTo(Level.WARN);
+    }
+
+    @Test
     void of_several_quotas_the_one_that_lasts_longest_of_those_used_up_gives_the_figures() {
         hear(RateLimitSignal.of(429)
                 .throttled(true)

@@ -227,13 +227,22 @@ public final class RateLimitSignal {
             text.append(", terminal: ").append(terminal);
         }
         if (delay != null) {
-            text.append(", wait ").append(delay);
+            text.append(", wait ").append(delay).append(guessed ? " at least" : coarse ? " and a margin" : "");
+        }
+        if (hint != null && !hint.equals(delay)) {
+            text.append(", hint ").append(hint);
         }
         if (scope != null) {
             text.append(", scope ").append(scope);
         }
         if (bucket != null) {
             text.append(", bucket ").append(bucket);
+        }
+        if (cost >= 0) {
+            text.append(", cost ").append(cost);
+        }
+        if (!Double.isNaN(usage)) {
+            text.append(", usage ").append(Math.round(usage * 100)).append(" %");
         }
         for (Quota quota : quotas) {
             text.append(", quota ").append(quota);

@@ -11,11 +11,11 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Random header sets out of what servers send and what attackers would: nothing throws, nothing is negative, and no more
- * is read than four times what came. {@code -Dhostile.sets=1000000} runs a million of them.
+ * is read than four times what came. A million of them; {@code -Dhostile.sets} and {@code -Dhostile.seed} run others.
  */
 class HostileHeadersTest {
 
-    private static final int SETS = Integer.getInteger("hostile.sets", 200_000);
+    private static final int SETS = Integer.getInteger("hostile.sets", 1_000_000);
     private static final long SEED = Long.getLong("hostile.seed", 20_260_101L);
 
     private static final int[] STATUSES = {200, 202, 301, 304, 400, 401, 403, 404, 418, 420, 429, 500, 503, 529, 0, -1};
@@ -139,7 +139,7 @@ class HostileHeadersTest {
     };
 
     @Test
-    void no_header_set_throws_or_turns_time_back_or_is_read_more_than_four_times() {
+    void of_a_million_header_sets_none_throws_or_turns_time_back_or_is_read_more_than_four_times() {
         SplittableRandom random = new SplittableRandom(SEED);
         long worst = 0;
         for (int i = 0; i < SETS; i++) {
@@ -151,7 +151,9 @@ class HostileHeadersTest {
                 Dialect dialect = dialects[random.nextInt(dialects.length)];
                 Headers headers = Headers.of(lines.toArray(new String[0]));
                 sane(dialect.read(status, headers, now), lines);
-                assertThat(dialect.bodyBytes(status, headers)).isNotNegative();
+                if (dialect.bodyBytes(status, headers) < 0) {
+                    throw new AssertionError("a negative size for " + lines);
+                }
             }
         }
         assertThat(worst).as("a hundredth of the input").isLessThanOrEqualTo(400);
@@ -163,7 +165,7 @@ class HostileHeadersTest {
         byte[] alphabet = "{}[]\":,0123456789.eE-truefalsenull retry_after error code \\u00ff\n"
                 .getBytes(java.nio.charset.StandardCharsets.ISO_8859_1);
         byte[] start = "{\"retry_after\":".getBytes(java.nio.charset.StandardCharsets.ISO_8859_1);
-        for (int i = 0; i < SETS / 20; i++) {
+        for (int i = 0; i < SETS / 100; i++) {
             byte[] body = new byte[random.nextInt(64)];
             for (int at = 0; at < body.length; at++) {
                 boolean known = at < start.length && (i & 1) == 0;
