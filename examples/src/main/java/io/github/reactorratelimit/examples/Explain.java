@@ -59,6 +59,9 @@ public final class Explain {
         lines.add("clock    "
                 + (response.headers().first("Date") == null ? "ours, the response has no Date" : "the server's Date"));
         lines.add("scope    " + (signal.scope() == null ? "not named" : signal.scope()));
+        if (signal.bucket() != null) {
+            lines.add("bucket   " + signal.bucket());
+        }
         for (Quota quota : signal.quotas()) {
             lines.add("quota    " + quota(quota));
         }
@@ -72,8 +75,23 @@ public final class Explain {
             lines.add("hint     " + time(signal.hint()));
         }
         lines.add("wait     " + wait(signal));
-        lines.add("rule     " + (signal.reason() == null ? "nothing to decide" : signal.reason()));
+        lines.add("rule     " + rule(signal));
         return lines;
+    }
+
+    /** The rule, and the quota that it is about if that has a name. */
+    private static String rule(RateLimitSignal signal) {
+        if (signal.reason() == null) {
+            return "nothing to decide";
+        }
+        for (Quota quota : signal.quotas()) {
+            boolean decided =
+                    quota.exhausted() && quota.reset() != null && quota.reset().equals(signal.delay());
+            if (decided && !quota.name().isEmpty()) {
+                return signal.reason() + " (" + quota.name() + ")";
+            }
+        }
+        return signal.reason();
     }
 
     private static String wait(RateLimitSignal signal) {
@@ -82,7 +100,9 @@ public final class Explain {
         }
         Duration delay = signal.delay();
         if (delay != null) {
-            return time(delay) + (signal.coarse() ? ", and 1 s because its time is in whole seconds" : "");
+            return time(delay)
+                    + (signal.guessed() ? ", doubling with each wave of refusals: nobody said so, it is advice" : "")
+                    + (signal.coarse() ? ", and 1 s because its time is in whole seconds" : "");
         }
         return signal.throttled() ? "the limiter's own backoff" : "none";
     }

@@ -5,6 +5,7 @@ import static java.time.Duration.ofSeconds;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.signal.Dialect;
 import io.github.reactorratelimit.signal.Dialects;
+import io.github.reactorratelimit.signal.RateLimitSignal;
 
 /** A server that has words of its own: its dialect is another one, changed where it differs. */
 final class OwnDialect {
@@ -17,13 +18,14 @@ final class OwnDialect {
                 .alias("X-Wait-Ms", "Retry-After-Ms")
                 .adjust((signal, headers) -> {
                     boolean refused = signal.throttled() || signal.status() == 418;
-                    return refused && signal.delay() == null
-                            ? signal.toBuilder()
-                                    .throttled(true)
-                                    .delay(ofSeconds(30))
-                                    .reason("partner: 30 s, as its manual says")
-                                    .build()
-                            : signal;
+                    if (!refused || signal.delay() != null) {
+                        return signal;
+                    }
+                    RateLimitSignal.Builder advised = signal.toBuilder().reason("30 s, as the manual says");
+                    return advised.throttled(true)
+                            .delay(ofSeconds(30))
+                            .guessed(true)
+                            .build();
                 });
 
         return partner;

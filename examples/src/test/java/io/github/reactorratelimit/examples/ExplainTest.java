@@ -42,7 +42,7 @@ class ExplainTest {
                         "scope    not named",
                         "quota    core: 0 of 5000 requests left, 5000 used, more in 20m 15s, partition core",
                         "wait     20m 15s, and 1 s because its time is in whole seconds",
-                        "rule     the reset of an empty quota");
+                        "rule     the reset of an empty quota (core)");
         assertThat(Files.readString(Path.of("..", "README.md"))).contains(String.join("\n", told));
     }
 
@@ -57,10 +57,41 @@ class ExplainTest {
         assertThat(explain("github", refusal))
                 .contains(
                         "status   403, refused for a limit",
-                        "wait     1m",
-                        "rule     GitHub's secondary limit without a hint: a minute, doubling");
+                        "wait     1m, doubling with each wave of refusals: nobody said so, it is advice",
+                        "rule     GitHub's secondary limit without a hint: at least a minute, doubling");
         assertThat(explain("standard", refusal))
                 .contains("status   403, not refused for a limit", "wait     none", "rule     nothing to decide");
+    }
+
+    @Test
+    void of_two_empty_budgets_the_one_that_decided_is_named() {
+        assertThat(explain("openai", """
+                HTTP/1.1 429 Too Many Requests
+                x-ratelimit-limit-requests: 500
+                x-ratelimit-remaining-requests: 0
+                x-ratelimit-reset-requests: 120ms
+                x-ratelimit-limit-tokens: 40000
+                x-ratelimit-remaining-tokens: 0
+                x-ratelimit-reset-tokens: 1m0s
+                """))
+                .contains(
+                        "quota    requests: 0 of 500 requests left, more in 0.12s",
+                        "quota    tokens: 0 of 40000 tokens left, more in 1m",
+                        "wait     1m",
+                        "rule     the reset of an empty quota (tokens)");
+    }
+
+    @Test
+    void a_bucket_and_a_global_scope_are_told() {
+        assertThat(explain("discord", """
+                HTTP/1.1 429 Too Many Requests
+                x-ratelimit-bucket: abcd1234
+                x-ratelimit-global: true
+
+                {"message": "You are being rate limited.", "retry_after": 64.57, "global": true}
+                """))
+                .contains(
+                        "scope    global", "bucket   abcd1234", "wait     1m 4.57s", "rule     the body's retry_after");
     }
 
     @Test

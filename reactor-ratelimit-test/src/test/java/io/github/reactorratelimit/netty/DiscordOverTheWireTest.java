@@ -56,8 +56,8 @@ class DiscordOverTheWireTest { // B44
         return Reply.status(429)
                 .header("Retry-After", "" + (int) Math.ceil(Double.parseDouble(seconds)))
                 .header(global ? "X-RateLimit-Global" : "X-RateLimit-Scope", global ? "true" : "user")
-                .body("{\"message\":\"You are being rate limited.\",\"retry_after\":" + seconds + ",\"global\":" + global
-                        + "}");
+                .body("{\"message\":\"You are being rate limited.\",\"retry_after\":" + seconds + ",\"global\":"
+                        + global + "}");
     }
 
     private void ask(Wire wire, String uri) {

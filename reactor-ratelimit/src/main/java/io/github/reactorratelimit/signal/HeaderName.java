@@ -1,8 +1,10 @@
 package io.github.reactorratelimit.signal;
 
+import java.util.Arrays;
+
 /**
  * Tells what a header is about by its name alone. Most names of a response are none of ours: they are left after two or
- * three characters, by their length and by a skipping search for {@code limit}.
+ * three characters, by their length and by a skipping search for {@code ratelimit}.
  *
  * <p>A name of a quota family is {@code <prefix>rate[-]limit[-<words>]}; one of the words is the role, the others are the
  * dimension ({@code requests} in {@code x-ratelimit-remaining-requests}), in either order.
@@ -10,6 +12,11 @@ package io.github.reactorratelimit.signal;
 final class HeaderName {
 
     private static final int LONGEST = 128;
+    private static final int SHORTEST = "ratelimit".length();
+    /** How far the search may go on from a character; {@link #LAST_T} only at the letter that both names end in. */
+    private static final byte[] SHIFTS = shifts();
+
+    private static final int LAST_T = 6;
     private static final long SPREAD = 0x9E3779B97F4A7C15L;
 
     /** Which family: what stands before the role, and how it is spelled. */
@@ -37,7 +44,7 @@ final class HeaderName {
         if (direct != Role.NONE) {
             return direct;
         }
-        if (length < 9 || length > LONGEST) {
+        if (length < SHORTEST || length > LONGEST) {
             return Role.NONE;
         }
         int behind = behindLimit(name, length);
@@ -58,17 +65,33 @@ final class HeaderName {
         return true;
     }
 
-    // Horspool's search for "limit", whose matches must be the end of "ratelimit" or "rate-limit"
+    // Horspool's search for "ratelimit" and "rate-limit" at once: most names are left after a look at every ninth
+    // character
     private static int behindLimit(CharSequence name, int length) {
-        int i = 8;
+        int i = SHORTEST - 1;
         while (i < length) {
-            int c = name.charAt(i) | 0x20;
-            if (c == 't' && endsWith(name, i, "limi") && isRate(name, i - 5)) {
+            char c = name.charAt(i);
+            int shift = c < SHIFTS.length ? SHIFTS[c] : SHORTEST;
+            if (shift == LAST_T && endsWith(name, i, "limi") && isRate(name, i - 5)) {
                 return i + 1;
             }
-            i += c == 'l' ? 4 : c == 'm' ? 2 : c == 'i' ? 1 : 5;
+            i += shift;
         }
         return -1;
+    }
+
+    private static byte[] shifts() {
+        byte[] shifts = new byte[128];
+        Arrays.fill(shifts, (byte) SHORTEST);
+        for (String name : new String[] {"ratelimit", "rate-limit"}) {
+            for (int i = 0; i < name.length() - 1; i++) {
+                char c = name.charAt(i);
+                byte shift = (byte) Math.min(shifts[c], name.length() - 1 - i);
+                shifts[c] = shift;
+                shifts[Character.toUpperCase(c)] = shift;
+            }
+        }
+        return shifts;
     }
 
     private static boolean isRate(CharSequence name, int last) {
