@@ -147,6 +147,9 @@ class HostileHeadersTest {
             int status = STATUSES[random.nextInt(STATUSES.length)];
             long now = random.nextInt(8) == 0 ? random.nextLong() : 1_700_000_000_000L;
             worst = Math.max(worst, readCounted(status, lines, now));
+            if (i % 16 == 0) {
+                sameTwice(status, lines, now);
+            }
             if (i % 4 == 0) {
                 Dialect dialect = dialects[random.nextInt(dialects.length)];
                 Headers headers = Headers.of(lines.toArray(new String[0]));
@@ -193,6 +196,29 @@ class HostileHeadersTest {
         }
         sane(signal, lines);
         return input == 0 ? 0 : reads[0] * 100 / input;
+    }
+
+    /** Names that were met before are not taken apart again; that must not change what they mean. */
+    private static void sameTwice(int status, List<String> lines, long now) {
+        Headers headers = Headers.of(lines.toArray(new String[0]));
+        String first = Dialects.standard().read(status, headers, now).toString();
+        String second = Dialects.standard().read(status, headers, now).toString();
+        String anew = readAnew(status, lines, now).toString();
+        if (!first.equals(anew) || !second.equals(anew)) {
+            throw new AssertionError(lines + " was read as " + first + ", " + second + " and " + anew);
+        }
+    }
+
+    private static RateLimitSignal readAnew(int status, List<String> lines, long now) {
+        Reading reading = Reading.begin(now);
+        try {
+            for (int i = 0; i < lines.size(); i += 2) {
+                reading.line(new StringBuilder(lines.get(i)), lines.get(i + 1));
+            }
+            return reading.signal(status);
+        } finally {
+            reading.end();
+        }
     }
 
     private static void sane(RateLimitSignal signal, List<String> lines) {
