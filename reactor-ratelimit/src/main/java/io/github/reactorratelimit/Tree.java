@@ -225,6 +225,7 @@ final class Tree {
         return scopes;
     }
 
+    @SuppressWarnings("NonAtomicVolatileUpdate") // Written under the monitor only.
     void scopes(List<Scope> changed) {
         scopes = changed;
         int before = changes;

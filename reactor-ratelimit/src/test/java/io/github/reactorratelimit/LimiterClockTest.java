@@ -20,6 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.Disposable;
 import reactor.core.Disposables;
 import reactor.core.scheduler.Scheduler;
+import reactor.core.scheduler.Schedulers;
 
 class LimiterClockTest {
 
@@ -284,6 +285,23 @@ class LimiterClockTest {
         assertThat(permit.get())
                 .as("and serves again when timers are taken again")
                 .isNotNull();
+    }
+
+    @Test
+    void a_scheduler_that_is_disposed_while_somebody_waits_fails_all_when_the_next_one_asks() {
+        Scheduler scheduler = Schedulers.newSingle("short-lived", true);
+        RateLimiter limiter = RateLimiter.named("test")
+                .limit(Limit.of(1, ofHours(1)))
+                .scheduler(() -> scheduler)
+                .build();
+        limiter.tryAcquire();
+        List<Throwable> errors = new ArrayList<>();
+        limiter.acquire(Demand.one()).subscribe(permit -> {}, errors::add);
+        scheduler.dispose();
+        assertThat(errors).isEmpty();
+        limiter.acquire(Demand.one()).subscribe(permit -> {}, errors::add);
+        assertThat(errors).hasSize(2).allMatch(LimiterDisposedException.class::isInstance);
+        assertThat(limiter.snapshot().waiting()).isZero();
     }
 
     @Test

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -143,6 +144,26 @@ class OperatorRaceTest { // B05, B20
                         .doOnDiscard(Integer.class, n -> discarded.incrementAndGet()),
                 limiter);
         assertThat(values.get() + discarded.get()).isGreaterThanOrEqualTo(ROUNDS);
+    }
+
+    @Test
+    void an_element_that_comes_in_the_instant_of_the_cancel_is_handed_on_or_discarded() {
+        RateLimiter limiter = RateLimiter.named("api").scheduler(() -> time).build();
+        AtomicInteger discarded = new AtomicInteger();
+        race(() -> {
+            AtomicReference<CoreSubscriber<? super Integer>> source = new AtomicReference<>();
+            Flux<Integer> heedless = new Flux<>() {
+                @Override
+                public void subscribe(CoreSubscriber<? super Integer> actual) {
+                    source.set(actual);
+                    actual.onSubscribe(Operators.emptySubscription());
+                }
+            };
+            Disposable paced = count(heedless.transform(limiter.<Integer>limitEach())
+                    .doOnDiscard(Integer.class, n -> discarded.incrementAndGet()));
+            return new Round(() -> source.get().onNext(1), paced::dispose, () -> {});
+        });
+        assertThat(values.get() + discarded.get()).isEqualTo(ROUNDS);
     }
 
     @Test
