@@ -133,15 +133,17 @@ final class Spacing {
 
     /** Lacks what {@code other} lacks too; one of another rate spaces for itself. */
     void absorb(long now, Spacing other) {
-        if (permits != other.permits || nanos != other.nanos || burst != other.burst) {
+        boolean same =
+                pace.permits == other.pace.permits && pace.nanos == other.pace.nanos && pace.burst == other.pace.burst;
+        if (!same) {
             return;
         }
         catchUp(now);
         other.catchUp(now);
         arrival = Exact.add(arrival, Exact.subtract(other.arrival, Math.max(now, other.stillUntil)));
         rest += other.rest;
-        if (rest >= permits) {
-            rest -= permits;
+        if (rest >= pace.permits) {
+            rest -= pace.permits;
             arrival = Exact.add(arrival, 1);
         }
         lost = Exact.add(lost, other.lost);

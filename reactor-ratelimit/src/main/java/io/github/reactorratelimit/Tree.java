@@ -228,8 +228,7 @@ final class Tree {
     @SuppressWarnings("NonAtomicVolatileUpdate") // Written under the monitor only.
     void scopes(List<Scope> changed) {
         scopes = changed;
-        int before = changes;
-        changes = before + 1;
+        changes = changes + 1;
     }
 
     private void use(long now, Node leaf) {

@@ -335,6 +335,22 @@ class BucketsTest { // B44
     }
 
     @Test
+    void a_route_that_is_closed_closes_the_bucket_that_it_turns_out_to_share() {
+        RateLimiter limiter = byEndpoint(Limit.inFlight(2));
+        Permit first = limiter.tryAcquire(B).permit();
+        Permit second = limiter.tryAcquire(B).permit();
+        call(limiter, A, "h1");
+        first.complete(refused("h1", ofSeconds(20)).toBuilder().bucket(null).build());
+        assertThat(limiter.tryAcquire(A).allowed()).isTrue();
+        second.complete(bucket("h1"));
+
+        assertThat(key(limiter, "endpoint=/a").closedFor()).isEqualTo(ofSeconds(20));
+        assertThat(limiter.tryAcquire(A).retryAfter()).isEqualTo(ofSeconds(20));
+        time.advance(ofSeconds(20));
+        assertThat(limiter.tryAcquire(A).allowed()).isTrue();
+    }
+
+    @Test
     void a_wait_that_is_too_long_to_be_obeyed_turns_away_those_who_were_moved_into_it() {
         RateLimiter limiter = byEndpoint(Limit.inFlight(2));
         Permit onB = limiter.tryAcquire(B).permit();

@@ -260,8 +260,9 @@ class ChangeTest {
     @Test
     void a_key_that_comes_to_be_known_while_limits_are_asked_for_is_changed_too() {
         AtomicReference<Runnable> meanwhile = new AtomicReference<>(() -> {});
-        RateLimiter limiter =
-                time.spec().scope(Scope.by("user").limits(Limit.of(9, ofSeconds(10)))).build();
+        RateLimiter limiter = time.spec()
+                .scope(Scope.by("user").limits(Limit.of(9, ofSeconds(10))))
+                .build();
         limiter.tryAcquire(Demand.of("user", "known"));
         meanwhile.set(() -> limiter.tryAcquire(Demand.of("user", "new")));
         Scope tighter = Scope.by("user").limitsBy(key -> {
@@ -277,8 +278,9 @@ class ChangeTest {
 
     @Test
     void a_change_whose_function_throws_changes_nothing() {
-        RateLimiter limiter =
-                time.spec().scope(Scope.by("user").limits(Limit.of(1, ofSeconds(10)))).build();
+        RateLimiter limiter = time.spec()
+                .scope(Scope.by("user").limits(Limit.of(1, ofSeconds(10))))
+                .build();
         Demand user = Demand.of("user", "a");
         limiter.tryAcquire(user);
         RateLimiterSpec before = limiter.spec();

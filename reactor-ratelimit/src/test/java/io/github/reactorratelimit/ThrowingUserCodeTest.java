@@ -102,9 +102,8 @@ class ThrowingUserCodeTest {
                 throw BROKEN;
             }
         });
-        TestSubscriber<Response> result = run(Mono.just(Response.of(200))
-                .transform(calls.limit())
-                .doOnDiscard(Response.class, discarded::add));
+        TestSubscriber<Response> result =
+                run(Mono.just(Response.of(200)).transform(calls.limit()).doOnDiscard(Response.class, discarded::add));
         assertThat(result.expectTerminalError()).isSameAs(BROKEN);
         assertThat(discarded).hasSize(1);
     }
