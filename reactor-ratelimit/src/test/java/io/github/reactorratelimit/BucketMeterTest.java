@@ -51,7 +51,7 @@ class BucketMeterTest {
         Books books = new Books(Limit.bucket(1, 1, ofSeconds(1)).startingWith(0));
         int granted = 0;
         for (int poll = 1; poll <= 100; poll++) {
-            boolean taken = books.at(poll * 400).tryTake(1);
+            boolean taken = books.at(poll * 400L).tryTake(1);
             assertThat(taken).as("poll %s", poll).isEqualTo(poll % 3 == 0);
             granted += taken ? 1 : 0;
         }
@@ -74,7 +74,7 @@ class BucketMeterTest {
     void ten_steps_of_a_tenth_are_one_permit() { // B06
         Books books = new Books(Limit.bucket(1, 10, ofSeconds(1)).startingWith(0));
         for (int poll = 1; poll < 10; poll++) {
-            assertThat(books.at(poll * 10).fits(1)).as("poll %s", poll).isFalse();
+            assertThat(books.at(poll * 10L).fits(1)).as("poll %s", poll).isFalse();
         }
         assertThat(books.at(100).tryTake(1)).isTrue();
     }
@@ -85,7 +85,7 @@ class BucketMeterTest {
         Books books = new Books(Limit.bucket(capacity, refill, ofSeconds(periodSeconds)));
         Random random = new Random(refill);
         for (int i = 0; i < 2_000; i++) {
-            long cost = 1 + random.nextInt((int) capacity);
+            long cost = 1L + random.nextInt((int) capacity);
             long wait = books.waitFor(cost).toNanos();
             assertThat(books.fits(cost)).isEqualTo(wait == 0);
             if (wait > 0) {
@@ -162,7 +162,7 @@ class BucketMeterTest {
         Books.Entry open = null;
         for (int i = 0; i < 100_000; i++) {
             books.atNanos(books.now() + random.nextInt(2_000_000));
-            long cost = 1 + random.nextInt(50);
+            long cost = 1L + random.nextInt(50);
             switch (random.nextInt(4)) {
                 case 0 -> open = books.fits(cost) ? books.take(cost) : open;
                 case 1 -> {

@@ -76,13 +76,13 @@ class LedgerTest {
             switch (random.nextInt(6)) {
                 case 0, 1 -> {
                     time += random.nextInt(3);
-                    long amount = 1 + random.nextInt(4);
+                    long amount = 1L + random.nextInt(4);
                     ledger.append(time, amount);
                     map.merge(time, amount, Long::sum);
                 }
                 case 2, 3 -> {
                     long at = time - random.nextInt(40);
-                    long delta = random.nextInt(9) - 6;
+                    long delta = random.nextInt(9) - 6L;
                     long before = map.getOrDefault(at, 0L);
                     long after = Math.max(0, before + delta);
                     assertThat(ledger.adjust(at, delta)).isEqualTo(after - before);

@@ -123,7 +123,7 @@ abstract class LimitContract {
         Random random = new Random(3);
         Deque<Books.Entry> open = new ArrayDeque<>();
         for (int i = 0; i < ROUNDS; i++) {
-            long cost = 1 + random.nextInt((int) most());
+            long cost = 1L + random.nextInt((int) most());
             long ready = books.meter().readyAt(books.now(), cost);
             if (ready == Exact.NEVER) {
                 if (open.isEmpty()) {

@@ -13,6 +13,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.BaseSubscriber;
@@ -119,7 +120,8 @@ class LimitOperatorTest {
         RateLimiter limiter = limiter(Limit.inFlight(1));
         assertThat(limiter.<Integer>limit().apply(Mono.just(1))).isInstanceOf(Mono.class);
         assertThat(limiter.<Integer>limit().apply(Flux.just(1))).isInstanceOf(Flux.class);
-        assertThat(limiter.<Integer>limit().apply(Mono.just(1)::subscribe)).isInstanceOf(Flux.class);
+        Publisher<Integer> other = subscriber -> Mono.just(1).subscribe(subscriber);
+        assertThat(limiter.<Integer>limit().apply(other)).isInstanceOf(Flux.class);
     }
 
     @Test

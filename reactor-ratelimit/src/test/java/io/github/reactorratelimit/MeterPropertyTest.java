@@ -40,7 +40,7 @@ class MeterPropertyTest {
         List<Call> calls = new ArrayList<>();
         List<Seen> seen = new ArrayList<>();
         for (int i = 0; i < steps; i++) {
-            long cost = 1 + random.nextInt((int) Math.min(4, limit.permits()));
+            long cost = 1L + random.nextInt((int) Math.min(4, limit.permits()));
             long ready = books.meter().readyAt(books.now(), cost);
             if (random.nextInt(3) > 0 && ready != Exact.NEVER) {
                 books.atNanos(ready);
@@ -127,7 +127,7 @@ class MeterPropertyTest {
         Random random = new Random(seed);
         List<Seen> taken = new ArrayList<>();
         for (int i = 0; i < 200; i++) {
-            long cost = 1 + random.nextInt(capacity);
+            long cost = 1L + random.nextInt(capacity);
             long ready = books.meter().readyAt(books.now(), cost);
             books.atNanos(random.nextInt(4) > 0 ? ready : books.now() + (long) (random.nextDouble() * periodNanos));
             if (books.tryTake(cost)) {

@@ -322,7 +322,7 @@ class WindowMeterTest {
         for (int i = 0; i < Math.min(permits, 3_000); i++) {
             books.at(i).take(1);
         }
-        long last = Math.min(permits, 3_000) - 1;
+        long last = Math.min(permits, 3_000) - 1L;
         assertThat(books.meter().fullAt(books.now())).isEqualTo((last + 10_010) * 1_000_000);
         books.at(last + 10_010);
         assertThat(books.available()).isEqualTo(permits);
