@@ -21,6 +21,8 @@ import reactor.util.context.Context;
  *                        │ refused            │ to be tried again: the first attempt goes on as the
  *                        ▼                    ▼ subscription of the retry loop
  *                       DONE               HANDED_ON
+ *
+ *   RUNNING ──answered, its body to come──► LENT, until somebody gives the permit back
  *   cancel: from anywhere but DONE to CANCELLED
  * </pre>
  *
@@ -35,6 +37,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private static final int DONE = 3;
     private static final int HANDED_ON = 4;
     private static final int CANCELLED = 5;
+    private static final int LENT = 6;
 
     /** How long a client may take to free a response that is not handed on. */
     private static final long DRAIN_NANOS = 1_000_000_000L;
@@ -57,6 +60,8 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private volatile @Nullable Runnable draining;
     /** What an adapter told before its error. */
     private volatile @Nullable Failure told;
+    /** The permit outlasts the answer. */
+    private volatile boolean held;
 
     private volatile int state;
     private volatile @Nullable Subscription upstream;
@@ -137,6 +142,10 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
                 admission().abort(this);
             }
             case HANDED_ON -> Operators.terminate(UPSTREAM, this);
+            case LENT -> {
+                Operators.terminate(UPSTREAM, this);
+                admission().release(this);
+            }
             default -> {}
         }
     }
@@ -243,6 +252,17 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     }
 
     @Override
+    public Runnable hold() {
+        held = true;
+        return () -> admission().release(this);
+    }
+
+    @Override
+    public void unrepeatable() {
+        usedUp();
+    }
+
+    @Override
     @Nullable
     Failure told() {
         return told;
@@ -337,7 +357,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     @Override
     public void onComplete() {
         if (!(draining instanceof Draining) && STATE.compareAndSet(this, RUNNING, DONE)) {
-            Ticket out = concluded();
+            Ticket out = concluded(true);
             try {
                 actual.onComplete();
             } finally {
@@ -347,8 +367,9 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     }
 
     private void conclude(T element) {
-        if (STATE.compareAndSet(this, RUNNING, DONE)) {
-            Ticket out = concluded();
+        boolean lends = held;
+        if (STATE.compareAndSet(this, RUNNING, lends ? LENT : DONE)) {
+            Ticket out = concluded(!lends);
             try {
                 actual.onNext(element);
                 actual.onComplete();
@@ -361,8 +382,13 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     }
 
     /** The permit is free before the caller has its answer, but those who get it next are told after that. */
-    private @Nullable Ticket concluded() {
-        Ticket out = headed ? admission().released(this) : admission().heard(this, NOTHING, 0, true);
+    private @Nullable Ticket concluded(boolean release) {
+        Ticket out = null;
+        if (!headed) {
+            out = admission().heard(this, NOTHING, 0, release);
+        } else if (release) {
+            out = admission().released(this);
+        }
         operator().budget().returnSuccess();
         return out;
     }

@@ -22,6 +22,9 @@ abstract class Try extends Ticket {
     /** An inner operator tries again by itself. */
     private volatile boolean retriedInside;
 
+    /** It used up what another try would need. */
+    private volatile boolean usedUp;
+
     Try(Demand demand, @Nullable Retries retries) {
         super(demand);
         this.retries = retries;
@@ -40,6 +43,11 @@ abstract class Try extends Ticket {
         if (retriesToo) {
             retriedInside = true;
         }
+    }
+
+    /** Whatever comes of this try, there is no other. */
+    void usedUp() {
+        usedUp = true;
     }
 
     boolean isHeardInside() {
@@ -136,6 +144,7 @@ abstract class Try extends Ticket {
     private boolean mayRetry(Outcome outcome) {
         return !retriedInside
                 && !emitted
+                && !usedUp
                 && !operator().policy().isNone()
                 && operator().isReplayable()
                 && (outcome.anyMethod() || operator().isIdempotent(demand));
