@@ -20,8 +20,9 @@ class RateLimitedHttpClientTest {
     @Test
     void a_get_is_a_call_under_the_limiter() {
         RateLimiter api = RateLimiter.of(Limit.inFlight(1));
-        try (RateLimitedServer server =
-                RateLimitedServer.create().reply("/search", Reply.ok().body("found")).start()) {
+        try (RateLimitedServer server = RateLimitedServer.create()
+                .reply("/search", Reply.ok().body("found"))
+                .start()) {
             Mono<String> body = RateLimitedHttpClient.of(HttpClient.create().baseUrl(server.baseUrl()), api)
                     .get()
                     .uri("/search?q=reactor")

@@ -1,0 +1,71 @@
+package io.github.reactorratelimit.spring;
+
+import io.netty.util.ReferenceCounted;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import org.springframework.core.io.Resource;
+import org.springframework.core.io.buffer.DataBuffer;
+import org.springframework.http.HttpEntity;
+import org.springframework.util.ClassUtils;
+import reactor.core.Fuseable;
+
+/** Knows which bodies can be sent once only; what it does not know is one of them. */
+final class OneShot {
+
+    private static final boolean NETTY =
+            ClassUtils.isPresent("io.netty.util.ReferenceCounted", OneShot.class.getClassLoader());
+
+    private OneShot() {}
+
+    /** A source that is a value or asks for one each time can be subscribed again. */
+    static boolean is(Publisher<?> source) {
+        if (!(source instanceof Callable<?> supply)) {
+            return true;
+        }
+        if (!(source instanceof Fuseable.ScalarCallable)) {
+            return false;
+        }
+        try {
+            return isUsedUp(supply.call());
+        } catch (Exception e) {
+            return false; // It fails, and will each time.
+        }
+    }
+
+    /** A value that is gone once it is written. */
+    private static boolean isUsedUp(@Nullable Object value) {
+        if (value instanceof DataBuffer || (NETTY && Counted.is(value))) {
+            return true;
+        }
+        if (value instanceof Resource resource) {
+            return resource.isOpen();
+        }
+        return value instanceof Map<?, ?> parts && parts.values().stream().anyMatch(OneShot::isPartUsedUp);
+    }
+
+    /** A part of a form: a list of values, or of entities, whose body is not there if it is a publisher. */
+    private static boolean isPartUsedUp(Object values) {
+        if (!(values instanceof Iterable<?> each)) {
+            return false;
+        }
+        for (Object value : each) {
+            if (value instanceof HttpEntity<?> entity ? isBodyUsedUp(entity) : isUsedUp(value)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static boolean isBodyUsedUp(HttpEntity<?> entity) {
+        return !entity.hasBody() || isUsedUp(entity.getBody());
+    }
+
+    /** Apart, so that Netty's classes are looked for only where they are. */
+    private static final class Counted {
+        static boolean is(@Nullable Object value) {
+            return value instanceof ReferenceCounted;
+        }
+    }
+}
