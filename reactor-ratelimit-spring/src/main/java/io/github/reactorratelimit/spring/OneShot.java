@@ -39,27 +39,26 @@ final class OneShot {
         if (value instanceof DataBuffer || (NETTY && Counted.is(value))) {
             return true;
         }
+        if (value instanceof Publisher<?> source) {
+            return is(source);
+        }
         if (value instanceof Resource resource) {
             return resource.isOpen();
         }
         return value instanceof Map<?, ?> parts && parts.values().stream().anyMatch(OneShot::isPartUsedUp);
     }
 
-    /** A part of a form: a list of values, or of entities, whose body is not there if it is a publisher. */
+    /** A part of a form: a list of values, or of entities around values or publishers. */
     private static boolean isPartUsedUp(Object values) {
         if (!(values instanceof Iterable<?> each)) {
             return false;
         }
         for (Object value : each) {
-            if (value instanceof HttpEntity<?> entity ? isBodyUsedUp(entity) : isUsedUp(value)) {
+            if (isUsedUp(value instanceof HttpEntity<?> entity ? entity.getBody() : value)) {
                 return true;
             }
         }
         return false;
-    }
-
-    private static boolean isBodyUsedUp(HttpEntity<?> entity) {
-        return !entity.hasBody() || isUsedUp(entity.getBody());
     }
 
     /** Apart, so that Netty's classes are looked for only where they are. */

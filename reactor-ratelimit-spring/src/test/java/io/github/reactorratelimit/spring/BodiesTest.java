@@ -77,6 +77,11 @@ class BodiesTest {
                 BodyInserters.fromResource(new ByteArrayResource("file".getBytes(UTF_8))));
     }
 
+    /** The lines between the parts of a form are made up anew each time. */
+    private static String withoutBoundaries(RequestLog.Entry entry) {
+        return entry.request().body().replaceAll("--[-\\w]+", "--");
+    }
+
     @ParameterizedTest
     @MethodSource("oneShot")
     void a_body_that_may_be_gone_is_sent_once_and_the_caller_gets_the_refusal(
@@ -95,8 +100,8 @@ class BodiesTest {
             assertThat(outcome(wire.client.post().uri("/x").body(body))).startsWith("200");
             assertThat(wire.wire()).isEqualTo(3);
             assertThat(wire.log().entries())
-                    .extracting(RequestLog.Entry::bodySize)
-                    .containsOnly(wire.log().entries().get(0).bodySize());
+                    .extracting(BodiesTest::withoutBoundaries)
+                    .containsOnly(withoutBoundaries(wire.log().entries().get(0)));
             wire.assertIdle();
         }
     }

@@ -12,12 +12,18 @@ import io.github.reactorratelimit.test.Reply;
 import io.github.reactorratelimit.test.RequestLog;
 import io.github.reactorratelimit.test.ServiceRules;
 import java.net.SocketAddress;
+import java.net.URI;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BooleanSupplier;
 import java.util.function.UnaryOperator;
+import org.springframework.http.HttpMethod;
 import org.springframework.http.client.reactive.ReactorClientHttpConnector;
+import org.springframework.web.reactive.function.client.ClientRequest;
+import org.springframework.web.reactive.function.client.ClientResponse;
+import org.springframework.web.reactive.function.client.ExchangeFunctions;
 import org.springframework.web.reactive.function.client.WebClient;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -85,12 +91,23 @@ final class Wire implements AutoCloseable {
         return new Wire(rules.start(), api, change.apply(api.calls()), pool, metrics);
     }
 
+    private ReactorClientHttpConnector connector() {
+        return new ReactorClientHttpConnector(HttpClient.create(pool).disableRetry(true));
+    }
+
     /** A client of the same pool without the filter. */
     WebClient.Builder plain() {
-        return WebClient.builder()
-                .baseUrl(server.baseUrl())
-                .clientConnector(
-                        new ReactorClientHttpConnector(HttpClient.create(pool).disableRetry(true)));
+        return WebClient.builder().baseUrl(server.baseUrl()).clientConnector(connector());
+    }
+
+    /** A response whose body is for the caller to read, which a WebClient gives only within a function. */
+    ClientResponse head() {
+        ClientRequest request = ClientRequest.create(HttpMethod.GET, URI.create(server.baseUrl() + "/x"))
+                .build();
+        return Objects.requireNonNull(ExchangeFunctions.create(connector())
+                .filter(filter)
+                .exchange(request)
+                .block(PATIENCE));
     }
 
     WebClient.RequestHeadersSpec<?> get() {
