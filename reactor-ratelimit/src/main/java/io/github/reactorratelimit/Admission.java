@@ -201,7 +201,7 @@ final class Admission {
     /** The request is written now. */
     void sent(Ticket ticket) {
         pass(now -> {
-            if (ticket.stage == Stage.HELD && !ticket.sentTold && ticket.phase != Phase.HEADED) {
+            if (ticket.stage == Stage.HELD && ticket.phase == Phase.UNSENT) {
                 ticket.sentTold = true;
                 room.move(now, ticket, Phase.SENT);
                 ticket.sentAt = now;
@@ -327,15 +327,13 @@ final class Admission {
             limits.add(scopes.get(node.depth - 1).limitsOf(node.key, tree.path(node)));
         }
         pass(now -> {
-            tree.root.change(now, rootLimits, settings.lanes());
+            int generation = cooldowns.nextGeneration();
+            tree.root.change(now, rootLimits, settings.lanes(), generation);
             for (int i = 0; i < nodes.size(); i++) {
-                nodes.get(i).change(now, limits.get(i), settings.lanes());
+                nodes.get(i).change(now, limits.get(i), settings.lanes(), generation);
             }
+            turns.touchAll(now, tree.root);
             room.failForbidden(now, tree.root);
-            for (Node node : nodes) {
-                turns.touch(now, node);
-            }
-            turns.touch(now, tree.root);
         });
     }
 

@@ -17,13 +17,14 @@ import reactor.util.context.Context;
  * One attempt of one call: its ticket, its permit and the subscriber of its source in one object, and one state machine.
  *
  * <pre>
- *   IDLE ──request──► WAITING ──granted──► RUNNING ──over──► DONE
- *                        │ refused            │ to be tried again: the first attempt goes on as the
- *                        ▼                    ▼ subscription of the retry loop
- *                       DONE               HANDED_ON
- *
- *   RUNNING ──answered, its body to come──► LENT, until somebody gives the permit back
- *   cancel: from anywhere but DONE to CANCELLED
+ *                                                  a signal of the source came first
+ *   IDLE ──request──► WAITING ──granted──► RUNNING ──────────► ANSWERED ──┐
+ *                        │ refused            └──────────────► OVERDUE  ──┼──► DONE
+ *                        ▼                     the timeout came first     │
+ *                       DONE                                              └──► HANDED_ON
+ *   cancel: from anywhere but DONE to CANCELLED         to be tried again: the first attempt
+ *                                                       goes on as the loop's subscription
+ *   ANSWERED ──its body to come──► LENT, until somebody gives the permit back
  * </pre>
  *
  * The source is subscribed only after the step from WAITING to RUNNING. Whoever loses that step against a cancel does
@@ -37,7 +38,9 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private static final int DONE = 3;
     private static final int HANDED_ON = 4;
     private static final int CANCELLED = 5;
-    private static final int LENT = 6;
+    private static final int ANSWERED = 6;
+    private static final int OVERDUE = 7;
+    private static final int LENT = 8;
 
     /** How long a client may take to free a response that is not handed on. */
     private static final long DRAIN_NANOS = 1_000_000_000L;
@@ -58,8 +61,6 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private @Nullable Context context;
     /** What ends the attempt when the time to drain is over; one of our own, or an adapter's. */
     private volatile @Nullable Runnable draining;
-    /** What an adapter told before its error. */
-    private volatile @Nullable Failure told;
     /** The permit outlasts the answer. */
     private volatile boolean held;
 
@@ -113,10 +114,13 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private void ask() {
         Retries behind = retries;
         try {
-            long rest = behind == null ? 0 : behind.takeRest();
             long longest = behind == null
                     ? Math.min(demand.maxWaitNanos(), operator().policy().deadlineNanos())
                     : behind.leftNanos(admission().now());
+            long rest = behind == null ? 0 : behind.takeRest();
+            if (behind != null && longest == 0) {
+                rest = Math.max(1, rest); // The deadline is here: even a free permit comes too late.
+            }
             admission().acquire(this, RateLimitContext.laneOf(actual.currentContext()), rest, longest);
         } catch (RuntimeException e) {
             if (!STATE.compareAndSet(this, WAITING, DONE)) {
@@ -134,14 +138,17 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         }
         switch (before) {
             case WAITING -> admission().cancel(this);
-            case RUNNING -> {
+            case RUNNING, ANSWERED, OVERDUE -> {
                 Operators.terminate(UPSTREAM, this);
                 if (draining instanceof Draining drain) {
                     drain.dispose();
                 }
                 admission().abort(this);
             }
-            case HANDED_ON -> Operators.terminate(UPSTREAM, this);
+            case HANDED_ON -> {
+                Operators.terminate(UPSTREAM, this);
+                behind().abandon();
+            }
             case LENT -> {
                 Operators.terminate(UPSTREAM, this);
                 admission().release(this);
@@ -154,7 +161,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     @Override
     void emit() {
-        if (state == RUNNING) {
+        if (state == RUNNING || state == ANSWERED) {
             overdue();
             return;
         }
@@ -165,8 +172,9 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         if (refused == null) {
             run();
         } else {
-            Throwable last = retries == null ? null : retries.last();
-            actual.onError(last == null ? refused : refused.after(last));
+            Retries behind = retries;
+            Throwable last = behind == null ? null : behind.last();
+            actual.onError(behind == null || last == null ? refused : refused.after(last, behind.maybeSent()));
         }
     }
 
@@ -189,21 +197,33 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     }
 
     private void watch() {
-        long timeout = operator().policy().timeoutNanos();
-        if (timeout != Exact.NEVER && !headed) {
-            admission().watch(this, timeout, false);
+        long longest = longestNanos();
+        if (longest != Exact.NEVER && !headed) {
+            admission().watch(this, longest, false);
         }
+    }
+
+    /** How long this attempt has from sending to its head: the attempt timeout, or what is left of the deadline. */
+    private long longestNanos() {
+        RetryPolicy policy = operator().policy();
+        Retries behind = retries;
+        long deadline = policy.deadlineNanos();
+        long left = behind != null
+                ? behind.leftNanos(sentAt)
+                : deadline == Exact.NEVER ? Exact.NEVER : Math.max(0, deadline - (sentAt - joinedAt));
+        // An inner operator times its own attempts, and its waits for permits are none of them.
+        return isHeardInside() ? left : Math.min(policy.timeoutNanos(), left);
     }
 
     /** The attempt timeout is over, or the time to drain. */
     private void overdue() {
         Runnable over = draining;
+        long longest = longestNanos();
         if (over != null) {
             over.run();
-        } else if (!headed) {
+        } else if (admission().now() - sentAt >= longest && STATE.compareAndSet(this, RUNNING, OVERDUE)) {
             boolean sent = tells() != Tells.SENDING || sentTold;
-            Duration timeout = Duration.ofNanos(operator().policy().timeoutNanos());
-            end(judge(new AttemptTimeoutException(name(), keys(), timeout, sent)), true);
+            end(judge(new AttemptTimeoutException(name(), keys(), Duration.ofNanos(longest), sent)), true);
         }
     }
 
@@ -231,6 +251,9 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     }
 
     private Verdict head(RateLimitSignal signal) {
+        if (!isInTime()) {
+            return Verdict.discard(Again.INSTANCE); // Nobody listens any more.
+        }
         headed = true;
         Throwable failure = judge(signal);
         if (failure == null) {
@@ -248,7 +271,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     @Override
     public void failing(Failure failure) {
-        told = failure;
+        behind().told(failure);
     }
 
     @Override
@@ -260,12 +283,6 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     @Override
     public void unrepeatable() {
         usedUp();
-    }
-
-    @Override
-    @Nullable
-    Failure told() {
-        return told;
     }
 
     @Override
@@ -305,10 +322,15 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         }
     }
 
+    /** A call has one verdict on an attempt: that of the source's first signal, or that of the timeout. */
+    private boolean isInTime() {
+        return state == ANSWERED || STATE.compareAndSet(this, RUNNING, ANSWERED);
+    }
+
     @Override
     public void onNext(T element) {
-        if (state != RUNNING || draining instanceof Draining) {
-            Operators.onNextDropped(element, currentContext());
+        if (draining instanceof Draining || !isInTime()) {
+            late(element);
             return;
         }
         if (!headed && !handsOn(element)) {
@@ -324,6 +346,15 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
             admission().hear(this, NOTHING, 0, false);
         }
         actual.onNext(element);
+    }
+
+    /** What a source still gives that was cancelled is discarded; what it gives after its end breaks the rules. */
+    private void late(T element) {
+        if (state == DONE && upstream != Operators.cancelledSubscription()) {
+            Operators.onNextDropped(element, currentContext());
+        } else {
+            Operators.onDiscard(element, currentContext());
+        }
     }
 
     /** Looks at the first element: false if it is a response that is not handed on. */
@@ -348,7 +379,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         Draining drain = new Draining(failure, currentContext(), outcome -> end(outcome, !limited.isSingle()));
         draining = drain;
         drain.start(reader, element);
-        if (state == RUNNING) {
+        if (state == ANSWERED) {
             admission().watch(this, DRAIN_NANOS, true);
         }
         return false;
@@ -356,7 +387,8 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     @Override
     public void onComplete() {
-        if (!(draining instanceof Draining) && STATE.compareAndSet(this, RUNNING, DONE)) {
+        boolean ends = !(draining instanceof Draining) && isInTime();
+        if (ends && STATE.compareAndSet(this, ANSWERED, DONE)) {
             Ticket out = concluded(true);
             try {
                 actual.onComplete();
@@ -368,7 +400,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     private void conclude(T element) {
         boolean lends = held;
-        if (STATE.compareAndSet(this, RUNNING, lends ? LENT : DONE)) {
+        if (STATE.compareAndSet(this, ANSWERED, lends ? LENT : DONE)) {
             Ticket out = concluded(!lends);
             try {
                 actual.onNext(element);
@@ -389,13 +421,15 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         } else if (release) {
             out = admission().released(this);
         }
-        operator().budget().returnSuccess();
+        if (retries == null || !retries.isFailing()) {
+            operator().budget().returnSuccess();
+        }
         return out;
     }
 
     @Override
     public void onError(Throwable error) {
-        if (state != RUNNING || draining instanceof Draining) {
+        if (draining instanceof Draining || !isInTime()) {
             Operators.onErrorDropped(error, currentContext());
             return;
         }
@@ -415,7 +449,8 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
      */
     private boolean end(Throwable outcome, boolean early) {
         boolean handsOn = first && outcome instanceof Again;
-        if (!STATE.compareAndSet(this, RUNNING, handsOn ? HANDED_ON : DONE)) {
+        int judged = state == OVERDUE ? OVERDUE : ANSWERED;
+        if (!STATE.compareAndSet(this, judged, handsOn ? HANDED_ON : DONE)) {
             return false;
         }
         leaveSource(early);
@@ -434,6 +469,10 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     /** Makes room for the subscription of the loop; a source that is cancelled is so before its permit serves another. */
     private void leaveSource(boolean early) {
+        if (early && state == DONE) {
+            Operators.terminate(UPSTREAM, this);
+            return;
+        }
         Subscription over;
         synchronized (this) {
             over = upstream;

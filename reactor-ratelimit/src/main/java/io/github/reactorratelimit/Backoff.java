@@ -88,7 +88,7 @@ public final class Backoff {
      * @param random uniform in [0, 1)
      * @return the wait
      */
-    public Duration wait(int n, double random) {
+    public Duration delay(int n, double random) {
         return Duration.ofNanos(waitNanos(n, random));
     }
 

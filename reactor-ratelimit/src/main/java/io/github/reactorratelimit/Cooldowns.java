@@ -31,9 +31,14 @@ final class Cooldowns {
         return generation;
     }
 
+    /** From here on permits are told apart from those of before. */
+    int nextGeneration() {
+        return ++generation;
+    }
+
     /** Whether a node is closed on the server's word for longer than is obeyed. */
     boolean isTooLong(long now, Node node) {
-        return node.gate.serverSaid && Exact.subtract(node.gate.closedUntil, now) > settings.maxServerDelayNanos();
+        return Exact.subtract(node.gate.saidUntil, now) > settings.maxServerDelayNanos();
     }
 
     /** Hears what the response to a permit said about its narrowest scope; what was closed, or null. */
@@ -61,9 +66,10 @@ final class Cooldowns {
         boolean nextWave = permitGeneration >= gate.generation || gate.generation == 0;
         if (nextWave) {
             gate.waves = Math.min(gate.waves + 1, 62);
-            gate.generation = ++generation;
+            gate.generation = nextGeneration();
         }
         Duration said = signal.delay();
+        boolean serverSaid = false;
         long wait;
         if (said == null) {
             if (!nextWave) {
@@ -72,13 +78,13 @@ final class Cooldowns {
             wait = doubled(settings.cooldownNanos(), gate.waves);
         } else {
             wait = Exact.add(Exact.nanos(said), signal.coarse() ? COARSE_MARGIN_NANOS : 0);
-            if (wait < FLOOR_NANOS) {
+            serverSaid = wait >= FLOOR_NANOS;
+            if (!serverSaid) {
                 wait = doubled(FLOOR_NANOS, gate.waves);
             }
         }
         wait = jittered(wait, random);
-        gate.serverSaid |= said != null;
-        leaf.close(now, Exact.add(now, wait));
+        close(now, leaf, wait, serverSaid);
         return new Throttle(leaf, signal, wait);
     }
 
@@ -94,9 +100,16 @@ final class Cooldowns {
             }
         }
         long wait = Exact.add(delay, signal.coarse() ? COARSE_MARGIN_NANOS : 0);
-        leaf.gate.serverSaid = true;
-        leaf.close(now, Exact.add(now, wait));
+        close(now, leaf, wait, true);
         return new Throttle(leaf, signal, wait);
+    }
+
+    private static void close(long now, Node leaf, long wait, boolean said) {
+        long until = Exact.add(now, wait);
+        if (said) {
+            leaf.gate.saidUntil = Math.max(leaf.gate.saidUntil, until);
+        }
+        leaf.close(now, until);
     }
 
     private static @Nullable Quota exhausted(RateLimitSignal signal) {
@@ -112,7 +125,7 @@ final class Cooldowns {
 
     private long doubled(long base, int wave) {
         long cap = settings.maxCooldownNanos();
-        long factor = 1L << Math.min(wave - 1, 62);
+        long factor = 1L << Math.min(Math.max(wave, 1) - 1, 62);
         return base > cap / factor ? cap : base * factor;
     }
 

@@ -82,7 +82,7 @@ public final class Decision {
     /**
      * The limit that decided.
      *
-     * @return the limit, or null if none applies: there is none, or the scope is closed, or others wait already
+     * @return the limit, or null if none applies: there is none, or the scope is closed
      */
     public @Nullable Limit limit() {
         return limit;

@@ -57,9 +57,9 @@ public interface Exchange {
 
     /**
      * Keeps the permit beyond the end of this attempt of an {@link RateLimitOperator#exchange exchange}, for a response
-     * whose body is still to come. Told after a verdict that
-     * passes and before the response is handed on; without a response the attempt ends as ever. Cancelling the call after
-     * that still cancels the attempt's source, and gives the permit back.
+     * whose body is still to come. Told after a verdict that passes and before the response is handed on; without a response
+     * the attempt ends as ever. Cancelling the call after that still cancels the attempt's source, and gives the permit
+     * back.
      *
      * @return gives the permit back; idempotent, on any thread
      */

@@ -103,7 +103,11 @@ final class FluxLimitEach<T> extends Flux<T> {
 
         @Override
         public void onNext(T value) {
-            if (completed || cancelled || element != null) {
+            if (cancelled) {
+                Operators.onDiscard(value, currentContext());
+                return;
+            }
+            if (completed || element != null) {
                 Operators.onNextDropped(value, currentContext());
                 return;
             }
@@ -176,8 +180,11 @@ final class FluxLimitEach<T> extends Flux<T> {
             if (requested != Long.MAX_VALUE) {
                 REQUESTED.decrementAndGet(this);
             }
-            actual.onNext(here.value);
-            here.release();
+            try {
+                actual.onNext(here.value);
+            } finally {
+                here.release();
+            }
             WORK.incrementAndGet(this);
         }
 

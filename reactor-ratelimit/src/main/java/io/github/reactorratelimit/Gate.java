@@ -12,8 +12,8 @@ final class Gate {
     int generation;
     /** Consecutive waves of refusals. */
     int waves;
-    /** Closed on the server's word, so that the longest obeyed delay applies. */
-    boolean serverSaid;
+    /** Closed on the server's word until then, so that the longest obeyed delay applies. */
+    long saidUntil = Long.MIN_VALUE;
 
     boolean isClosed(long now) {
         return closedUntil > now;

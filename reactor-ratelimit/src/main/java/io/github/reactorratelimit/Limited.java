@@ -40,7 +40,9 @@ interface Limited<T> {
 
     /** The next attempt of a call that has failed before. */
     static <T> void subscribeAgain(Limited<T> limited, CoreSubscriber<? super T> actual, Retries retries) {
-        actual.onSubscribe(attempt(limited, retries.demand(), actual, retries));
+        Attempt<T> attempt = attempt(limited, retries.demand(), actual, retries);
+        retries.begins(attempt);
+        actual.onSubscribe(attempt);
     }
 
     private static <T> Attempt<T> attempt(

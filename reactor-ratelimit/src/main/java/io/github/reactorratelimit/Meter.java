@@ -9,6 +9,8 @@ abstract class Meter {
     final Limit limit;
     /** Costs are looked up by it at every decision; the common one is worth a flag. */
     final boolean countsRequests;
+    /** The limiter's generation when these books were opened: earlier permits don't stand in them. */
+    int since;
 
     Meter(Limit limit) {
         this.limit = limit;
@@ -23,6 +25,11 @@ abstract class Meter {
             case IN_FLIGHT -> new InFlightMeter(limit);
             case TOTAL -> new TotalMeter(limit);
         };
+    }
+
+    /** Whether a permit stands in these books, so that what becomes of it is their business. */
+    boolean knows(Booking permit) {
+        return permit.generation >= since;
     }
 
     /** Whether a demand of this cost can ever pass. */

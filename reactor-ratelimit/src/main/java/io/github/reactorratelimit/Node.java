@@ -1,6 +1,6 @@
 package io.github.reactorratelimit;
 
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -15,15 +15,20 @@ final class Node {
     final Object key;
 
     final int depth;
+    /** Rises with every key that comes to be known. */
+    final long number;
+
     final Slot[] slots;
     Meter[] meters;
     /** A permit holds something here, or above, until it is released. */
     boolean holds;
+    /** A limit here may be spent for good. */
+    boolean budgeted;
     /** Per lane, the books of its share of every limit; an empty row for a lane without one. */
     Meter[][] shares;
 
     final Gate gate = new Gate();
-    /** By key; null as long as there are none. */
+    /** By key, as they came to be known; null as long as there are none. */
     @Nullable
     Map<Object, Node> children;
     /** Tickets that wait for it, rest for it, or hold something of it. */
@@ -38,14 +43,16 @@ final class Node {
     @Nullable
     Node newer;
 
-    Node(@Nullable Node parent, Object key, String label, List<Limit> limits, Lanes lanes, long now) {
+    Node(@Nullable Node parent, Object key, String label, List<Limit> limits, Lanes lanes, long number, long now) {
         this.parent = parent;
         this.key = key;
         this.label = label;
         this.depth = parent == null ? 0 : parent.depth + 1;
+        this.number = number;
         this.meters = meters(limits, now);
         this.shares = shares(limits, lanes, now);
         this.holds = holds();
+        this.budgeted = has(Limit.Kind.TOTAL);
         this.lastUsed = now;
         this.slots = new Slot[lanes.count()];
         for (int lane = 0; lane < slots.length; lane++) {
@@ -54,12 +61,16 @@ final class Node {
     }
 
     private boolean holds() {
+        return has(Limit.Kind.IN_FLIGHT) || (parent != null && parent.holds);
+    }
+
+    private boolean has(Limit.Kind kind) {
         for (Meter meter : meters) {
-            if (meter.limit.kind() == Limit.Kind.IN_FLIGHT) {
+            if (meter.limit.kind() == kind) {
                 return true;
             }
         }
-        return parent != null && parent.holds;
+        return false;
     }
 
     private static Meter[] meters(List<Limit> limits, long now) {
@@ -153,42 +164,54 @@ final class Node {
     }
 
     void moved(long now, Ticket ticket, int lane, Booking.Phase to) {
+        moved(meters, now, ticket, to);
+        moved(shares[lane], now, ticket, to);
+    }
+
+    private static void moved(Meter[] meters, long now, Ticket ticket, Booking.Phase to) {
         for (Meter meter : meters) {
-            meter.moved(now, ticket.costFor(meter), ticket.phase, ticket.at, ticket.sentAt, to);
-        }
-        for (Meter meter : shares[lane]) {
-            meter.moved(now, ticket.costFor(meter), ticket.phase, ticket.at, ticket.sentAt, to);
+            if (meter.knows(ticket)) {
+                meter.moved(now, ticket.costFor(meter), ticket.phase, ticket.at, ticket.sentAt, to);
+            }
         }
     }
 
     void settle(long now, Ticket ticket, int lane, String unit, long delta) {
+        settle(meters, now, ticket, unit, delta);
+        settle(shares[lane], now, ticket, unit, delta);
+    }
+
+    private static void settle(Meter[] meters, long now, Ticket ticket, String unit, long delta) {
         for (Meter meter : meters) {
-            if (meter.limit.unit().equals(unit)) {
-                meter.settle(now, delta, ticket);
-            }
-        }
-        for (Meter meter : shares[lane]) {
-            if (meter.limit.unit().equals(unit)) {
+            if (meter.knows(ticket) && meter.limit.unit().equals(unit)) {
                 meter.settle(now, delta, ticket);
             }
         }
     }
 
     void refund(long now, Ticket ticket, int lane) {
+        refund(meters, now, ticket);
+        refund(shares[lane], now, ticket);
+    }
+
+    private static void refund(Meter[] meters, long now, Ticket ticket) {
         for (Meter meter : meters) {
-            meter.refund(now, ticket.costFor(meter), ticket);
-        }
-        for (Meter meter : shares[lane]) {
-            meter.refund(now, ticket.costFor(meter), ticket);
+            if (meter.knows(ticket)) {
+                meter.refund(now, ticket.costFor(meter), ticket);
+            }
         }
     }
 
     void release(Ticket ticket, int lane) {
+        release(meters, ticket);
+        release(shares[lane], ticket);
+    }
+
+    private static void release(Meter[] meters, Ticket ticket) {
         for (Meter meter : meters) {
-            meter.release(ticket.demand.costFor(meter));
-        }
-        for (Meter meter : shares[lane]) {
-            meter.release(ticket.demand.costFor(meter));
+            if (meter.knows(ticket)) {
+                meter.release(ticket.demand.costFor(meter));
+            }
         }
     }
 
@@ -206,7 +229,7 @@ final class Node {
         if (gate.isClosed(now)) {
             stopMeters(gate.closedUntil, now);
             gate.closedUntil = now;
-            gate.serverSaid = false;
+            gate.saidUntil = now;
         }
     }
 
@@ -222,26 +245,36 @@ final class Node {
     }
 
     /** New limits go on from the books of the old ones of their kind and unit, in order. */
-    void change(long now, List<Limit> limits, Lanes lanes) {
+    void change(long now, List<Limit> limits, Lanes lanes, int generation) {
+        boolean closed = gate.isClosed(now);
+        if (closed) {
+            stopMeters(gate.closedUntil, now);
+        }
         Meter[] before = meters;
         meters = meters(limits, now);
-        adopt(now, meters, before);
+        adopt(now, meters, before, generation);
         Meter[][] sharesBefore = shares;
         shares = shares(limits, lanes, now);
         for (int lane = 0; lane < shares.length; lane++) {
-            adopt(now, shares[lane], sharesBefore[lane]);
+            adopt(now, shares[lane], sharesBefore[lane], generation);
+        }
+        if (closed) {
+            stopMeters(now, gate.closedUntil);
         }
         holds = holds();
+        budgeted = has(Limit.Kind.TOTAL);
     }
 
-    private static void adopt(long now, Meter[] next, Meter[] before) {
+    private static void adopt(long now, Meter[] next, Meter[] before, int generation) {
         boolean[] taken = new boolean[before.length];
         for (Meter meter : next) {
+            meter.since = generation;
             for (int i = 0; i < before.length; i++) {
                 Limit old = before[i].limit;
                 if (!taken[i] && old.kind() == meter.limit.kind() && old.unit().equals(meter.limit.unit())) {
                     taken[i] = true;
                     meter.adopt(now, before[i]);
+                    meter.since = before[i].since;
                     break;
                 }
             }
@@ -253,7 +286,6 @@ final class Node {
         return users == 0
                 && (children == null || children.isEmpty())
                 && !gate.isClosed(now)
-                && gate.waves == 0
                 && isFull(meters, now)
                 && sharesFull(now);
     }
@@ -276,9 +308,32 @@ final class Node {
         return true;
     }
 
+    /** The order in which keys that change at the same time are placed: everything below a key before it. */
+    boolean isPlacedBefore(Node other) {
+        int shared = Math.min(depth, other.depth);
+        Node here = above(shared);
+        Node there = other.above(shared);
+        if (here == there) {
+            return depth > other.depth;
+        }
+        while (here.parent != null && there.parent != null && here.parent != there.parent) {
+            here = here.parent;
+            there = there.parent;
+        }
+        return here.number < there.number;
+    }
+
+    private Node above(int wanted) {
+        Node node = this;
+        while (node.depth > wanted && node.parent != null) {
+            node = node.parent;
+        }
+        return node;
+    }
+
     void addChild(Node child) {
         if (children == null) {
-            children = new HashMap<>();
+            children = new LinkedHashMap<>();
         }
         children.put(child.key, child);
     }

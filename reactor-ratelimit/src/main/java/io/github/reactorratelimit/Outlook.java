@@ -26,8 +26,9 @@ final class Outlook {
         for (Node node = leaf; node != null; node = node.parent) {
             look(now, node.meters, demand);
             look(now, node.shares[lane], demand);
-            if (node.gate.closedUntil > readyAt) {
-                readyAt = node.gate.closedUntil;
+            long open = node.gate.closedUntil;
+            if (open > readyAt || (open > now && open == readyAt && remaining > 0)) {
+                readyAt = open;
                 fullAt = readyAt;
                 limit = null;
                 remaining = 0;

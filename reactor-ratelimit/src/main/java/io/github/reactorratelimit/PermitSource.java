@@ -13,9 +13,9 @@ public interface PermitSource {
      * is one act. {@code onSubscribe} comes at once. Cancelling while it waits leaves no trace: the permit goes to the next
      * in line.
      *
-     * <p>The permit arrives on the thread that asked, that made room, or on the limiter's scheduler. An operator that can
-     * drop a value after it was emitted, such as {@code timeout}, would lose it; bound the wait with
-     * {@link Demand#maxWait} or use the limiter's {@code limit()} operator instead.
+     * <p>The permit arrives on the thread that asked, that made room, or on the limiter's scheduler. What drops a value
+     * after it was emitted loses the permit: an operator such as {@code timeout}, or a subscriber that is disposed while it
+     * is on its way. Bound the wait with {@link Demand#maxWait}, or use the limiter's {@code limit()} operator instead.
      *
      * @param demand what is asked for
      * @return the permit; or {@link RateLimitedException} if the wait would be too long, {@link QueueFullException},

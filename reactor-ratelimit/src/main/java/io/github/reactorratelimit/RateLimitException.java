@@ -19,6 +19,7 @@ public abstract sealed class RateLimitException extends RuntimeException
 
     private final String limiter;
     private final transient List<String> keys;
+    private boolean sentBefore;
 
     RateLimitException(String limiter, List<String> keys, String message, @Nullable Throwable cause) {
         super(message, cause, true, false);
@@ -52,7 +53,7 @@ public abstract sealed class RateLimitException extends RuntimeException
      * @return false only if it certainly was not sent
      */
     public boolean mayHaveBeenSent() {
-        return false;
+        return sentBefore;
     }
 
     /**
@@ -66,9 +67,14 @@ public abstract sealed class RateLimitException extends RuntimeException
         return error instanceof RateLimitException ours ? ours.mayHaveBeenSent() : !NotSent.isMarked(error);
     }
 
-    /** This refusal as what came of a call that had failed with {@code last} before. */
-    RateLimitException after(Throwable last) {
+    /** This refusal as what came of a call that had failed with {@code last} before, and may have been sent by then. */
+    RateLimitException after(Throwable last, boolean sent) {
         addSuppressed(last);
+        return sentBefore(sent);
+    }
+
+    final RateLimitException sentBefore(boolean sent) {
+        sentBefore = sent;
         return this;
     }
 }

@@ -46,12 +46,8 @@ public final class RateLimitedException extends RateLimitException {
     }
 
     @Override
-    public boolean mayHaveBeenSent() {
-        return getCause() != null && mayHaveBeenSent(getCause());
-    }
-
-    @Override
-    RateLimitException after(Throwable last) {
-        return new RateLimitedException(limiter(), keys(), String.valueOf(getMessage()), retryAfter, limit, last);
+    RateLimitException after(Throwable last, boolean sent) {
+        return new RateLimitedException(limiter(), keys(), String.valueOf(getMessage()), retryAfter, limit, last)
+                .sentBefore(sent);
     }
 }

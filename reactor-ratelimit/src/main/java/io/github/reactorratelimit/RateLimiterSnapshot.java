@@ -44,7 +44,17 @@ public record RateLimiterSnapshot(String limiter, List<ScopeState> scopes, int w
      * @param fullAfter when it is full again if nothing more is taken, null if that is not a matter of time
      */
     public record LimitState(
-            Limit limit, long available, @Nullable Duration fullAfter) {}
+            Limit limit, long available, @Nullable Duration fullAfter) {
+
+        /**
+         * How much of a limit on calls in flight is held by permits that were not released yet.
+         *
+         * @return the cost of what is in flight, 0 for every other kind of limit
+         */
+        public long held() {
+            return limit.kind() == Limit.Kind.IN_FLIGHT ? limit.permits() - available : 0;
+        }
+    }
 
     /**
      * One line: whom its first waits for, and how long still.

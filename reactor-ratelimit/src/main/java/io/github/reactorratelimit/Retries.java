@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Subscription;
 
 /**
  * What one call has behind it, from its first failure on: attempts, refusals, time waited, failures. Used by one attempt at
@@ -28,8 +29,12 @@ final class Retries {
     private @Nullable Duration lastHint;
     private int lastStatus;
     private boolean maybeSent;
+    private boolean failing;
     private @Nullable Throwable last;
+    private volatile @Nullable Subscription current;
+    private volatile boolean abandoned;
     private @Nullable Throwable sentence;
+    private @Nullable Failure told;
     private final List<Throwable> earlier = new ArrayList<>(2);
 
     Retries(Settings settings, RetryPolicy policy, RetryBudget budget, Demand demand, long startedAt) {
@@ -70,6 +75,18 @@ final class Retries {
         return last;
     }
 
+    /** An adapter tells how far the attempt got, for an error that nobody knows. */
+    void told(Failure failure) {
+        told = failure;
+    }
+
+    @Nullable
+    Failure takeTold() {
+        Failure last = told;
+        told = null;
+        return last;
+    }
+
     /** What the attempt has to end with, once its response is discarded. */
     void sentence(Throwable end) {
         sentence = end;
@@ -79,8 +96,38 @@ final class Retries {
         return error.equals(sentence);
     }
 
+    /** Whether the current attempt failed, even if its response is handed on. */
+    boolean isFailing() {
+        return failing;
+    }
+
+    /** Whether any attempt so far may have reached the server. */
+    boolean maybeSent() {
+        return maybeSent;
+    }
+
+    /**
+     * The next attempt. A cancel reaches it here too: one that comes while retryWhen takes up a new subscription can get
+     * lost there, between its look at {@code cancelled} and its look at who else is at work.
+     */
+    void begins(Subscription attempt) {
+        current = attempt;
+        if (abandoned) {
+            attempt.cancel();
+        }
+    }
+
+    void abandon() {
+        abandoned = true;
+        Subscription attempt = current;
+        if (attempt != null) {
+            attempt.cancel();
+        }
+    }
+
     void attempted(long waited) {
         attempts++;
+        failing = false;
         waitedNanos = Exact.add(waitedNanos, waited);
     }
 
@@ -88,6 +135,7 @@ final class Retries {
         if (last != null && earlier.size() < KEPT_FAILURES) {
             earlier.add(last);
         }
+        failing = true;
         last = failure;
         lastStatus = status;
         maybeSent |= sent;

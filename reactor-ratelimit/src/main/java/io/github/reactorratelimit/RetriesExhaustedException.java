@@ -5,7 +5,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A call was tried as often as its policy allows. The cause is the last failure, earlier ones are suppressed in it (at
+ * A call was tried as often as its policy allows. The cause is the last failure, earlier ones are suppressed in this (at
  * most ten).
  */
 public final class RetriesExhaustedException extends RateLimitException {

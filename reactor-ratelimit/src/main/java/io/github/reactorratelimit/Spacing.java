@@ -15,6 +15,8 @@ final class Spacing {
     private long rest;
     /** Permits taken whose time lies beyond the end of time: they do not come back. */
     private long lost;
+    /** Nothing accrues until then. */
+    private long stillUntil = Long.MIN_VALUE;
 
     /** Spaces permits at {@code permits / nanos}, at most {@code burst} at once. */
     Spacing(long[] rate, long burst, long start) {
@@ -33,7 +35,7 @@ final class Spacing {
         long early = Exact.floorDiv(credit, nanos, 0, permits);
         long earlyRest = Exact.remainder(credit, nanos, 0, permits);
         long at = Exact.subtract(arrival, early);
-        return Math.max(now, rest > earlyRest ? Exact.add(at, 1) : at);
+        return Math.max(Math.max(now, stillUntil), rest > earlyRest ? Exact.add(at, 1) : at);
     }
 
     long expectedAt(long now, long ahead, long cost) {
@@ -87,7 +89,8 @@ final class Spacing {
     }
 
     long available(long now) {
-        long owed = arrival < now ? 0 : Exact.ceilDiv(Exact.subtract(arrival, now), permits, rest, nanos);
+        long from = Math.max(now, stillUntil);
+        long owed = arrival < from ? 0 : Exact.ceilDiv(Exact.subtract(arrival, from), permits, rest, nanos);
         return Exact.subtract(Exact.subtract(burst, lost), owed);
     }
 
@@ -99,6 +102,7 @@ final class Spacing {
     void stop(long from, long until) {
         catchUp(from);
         arrival = Exact.add(arrival, Exact.subtract(until, from));
+        stillUntil = until;
     }
 
     /** Takes over what {@code old} lacks now, in permits; a bigger burst starts no fuller, a smaller one is capped. */
@@ -122,8 +126,9 @@ final class Spacing {
     }
 
     private void catchUp(long now) {
-        if (arrival < now) {
-            arrival = now;
+        long from = Math.max(now, stillUntil);
+        if (arrival < from) {
+            arrival = from;
             rest = 0;
         }
     }

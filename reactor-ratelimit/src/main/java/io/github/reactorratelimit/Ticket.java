@@ -43,9 +43,6 @@ abstract class Ticket extends Booking {
     boolean front;
     /** It counts among those that keep its key from being forgotten. */
     boolean counted;
-    /** The limiter's generation when it was granted: which closings it cannot have known. */
-    int generation;
-
     /** When it joined, in limiter time. */
     long joinedAt;
     /** Somebody told when it was sent. */

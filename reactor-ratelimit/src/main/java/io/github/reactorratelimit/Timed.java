@@ -6,5 +6,8 @@ abstract class Timed {
     static final int NOWHERE = -1;
 
     long dueAt;
+    /** Rises with every setting, so that what is due at one instant comes as it was set. */
+    int order;
+
     int place = NOWHERE;
 }

@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Everything that is due at some time, in a binary heap whose members know their places, so that leaving is as cheap as
- * joining. What is due at the same instant comes in no particular order, except that lines come before deadlines.
+ * joining. At one instant lines come first, those of narrow keys before the wider ones above them and else as their keys
+ * came to be known; then everything else as it was set.
  */
 final class Timers {
 
@@ -15,6 +16,7 @@ final class Timers {
 
     private @Nullable Timed[] heap = new Timed[FIRST_CAPACITY];
     private int size;
+    private int settings;
 
     /** When the first is due, {@link Exact#NEVER} if there is none. */
     long firstDue() {
@@ -36,6 +38,7 @@ final class Timers {
         if (dueAt == Exact.NEVER) {
             return;
         }
+        timed.order = ++settings;
         if (size == heap.length) {
             heap = Arrays.copyOf(heap, size * 2);
         }
@@ -121,7 +124,13 @@ final class Timers {
     }
 
     private static boolean before(Timed a, Timed b) {
-        return a.dueAt != b.dueAt ? a.dueAt < b.dueAt : a instanceof Slot && !(b instanceof Slot);
+        if (a.dueAt != b.dueAt) {
+            return a.dueAt < b.dueAt;
+        }
+        if (a instanceof Slot slot) {
+            return !(b instanceof Slot other) || slot.node.isPlacedBefore(other.node);
+        }
+        return !(b instanceof Slot) && a.order - b.order < 0;
     }
 
     private void put(Timed timed, int place) {

@@ -24,9 +24,10 @@ final class Tree {
     private @Nullable Node oldest;
     private @Nullable Node newest;
     private int size = 1;
+    private long known;
 
     Tree(List<Limit> rootLimits, List<Scope> scopes, Lanes lanes, long idleNanos, long now) {
-        this.root = new Node(null, "", "", rootLimits, lanes, now);
+        this.root = new Node(null, "", "", rootLimits, lanes, 0, now);
         this.lanes = lanes;
         this.scopes = scopes;
         this.idleNanos = idleNanos;
@@ -115,7 +116,7 @@ final class Tree {
         for (int i = 0; i < keys.length; i++) {
             Node child = node.child(keys[i]);
             if (child == null) {
-                child = new Node(node, keys[i], scopes.get(i).label(keys[i]), limits.get(i), lanes, now);
+                child = new Node(node, keys[i], scopes.get(i).label(keys[i]), limits.get(i), lanes, ++known, now);
                 node.addChild(child);
                 link(child);
                 size++;

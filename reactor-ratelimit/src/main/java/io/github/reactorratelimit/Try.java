@@ -34,9 +34,6 @@ abstract class Try extends Ticket {
     /** How it is limited and tried again. */
     abstract RateLimitOperator operator();
 
-    /** What an adapter told of how far it got, for an error that nobody knows. */
-    abstract @Nullable Failure told();
-
     /** An inner operator was subscribed: this one only limits. */
     void claim(boolean retriesToo) {
         heardInside = true;
@@ -63,7 +60,7 @@ abstract class Try extends Ticket {
     /** What a try that failed ends with. */
     Throwable judge(Throwable error) {
         Failure known = operator().read(error);
-        Failure failure = known == null ? told() : known;
+        Failure failure = known == null && retries != null ? retries.takeTold() : known;
         if (failure == null || retriedInside || emitted) {
             return error;
         }

@@ -1,6 +1,8 @@
 package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.Slot.State;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,6 +15,9 @@ final class Turns {
     private final Node root;
     private final Timers timers;
     private final long ageingNanos;
+    /** Where a candidate may have come too late for a budget. */
+    private final List<Slot> spent = new ArrayList<>(0);
+
     private int waiting;
     /** How often a node was asked whether a candidate fits; a figure for tests. */
     private long evaluations;
@@ -38,7 +43,9 @@ final class Turns {
         }
         for (Node node = leaf; node != null; node = node.parent) {
             for (Slot slot : node.slots) {
-                boolean before = slot.lane <= lane || (slot.lane == node.slots.length - 1 && isAged(now, slot));
+                boolean before = slot.lane == lane
+                        || (slot.lane < lane && !slot.parkedByShare)
+                        || (slot.lane == node.slots.length - 1 && isAged(now, slot));
                 if (before && slot.state != State.EMPTY) {
                     return true;
                 }
@@ -78,6 +85,16 @@ final class Turns {
         }
     }
 
+    /** Everything below this node changed, and it too: all are placed anew, the narrow ones first. */
+    void touchAll(long now, Node node) {
+        if (node.children != null) {
+            for (Node child : node.children.values()) {
+                touchAll(now, child);
+            }
+        }
+        place(now, node);
+    }
+
     /** Takes the one whose turn it is out of its line, and moves the rings on its path one on; null if nobody's is. */
     @Nullable
     Ticket next(long now) {
@@ -98,6 +115,25 @@ final class Turns {
             slot.state = State.EMPTY;
         }
         return ticket;
+    }
+
+    /** A candidate that its key can never pass any more, because a budget is spent; null if there is none. */
+    @Nullable
+    Ticket hopeless() {
+        Ticket found = null;
+        Slot at = null;
+        for (Slot slot : spent) {
+            Ticket candidate = slot.candidate();
+            boolean first = at == null || slot.node.isPlacedBefore(at.node);
+            if (candidate != null && first && slot.node.forbids(candidate.demand, slot.lane) != null) {
+                found = candidate;
+                at = slot;
+            }
+        }
+        if (found == null) {
+            spent.clear();
+        }
+        return found;
     }
 
     private @Nullable Slot offeredRoot(long now) {
@@ -132,6 +168,7 @@ final class Turns {
         Ticket candidate = slot.candidate();
         if (candidate == null) {
             park(slot, State.EMPTY, Exact.NEVER);
+            slot.parkedByShare = false;
             slot.leaveRing();
             return false;
         }
@@ -143,14 +180,19 @@ final class Turns {
         long shared = node.sharedReadyAt(now, candidate.demand);
         long share = node.shareReadyAt(now, candidate.demand, slot.lane);
         boolean fits = shared <= now && share <= now;
+        slot.parkedByShare = shared <= now && share > now;
         if (fits && !blocked) {
             park(slot, State.OFFERED, Exact.NEVER);
             slot.joinRing();
             return false;
         }
         slot.leaveRing();
-        long until = fits ? Exact.NEVER : Math.max(shared, share);
-        if (blocked && slot.lane == node.slots.length - 1) {
+        if (node.budgeted && !spent.contains(slot)) {
+            spent.add(slot);
+        }
+        // Once it fits the node itself, it no longer keeps the turn of those below.
+        long until = fits ? Exact.NEVER : shared > now ? shared : share;
+        if (slot.lane > 0 && slot.lane == node.slots.length - 1 && !isAged(now, slot)) {
             until = Math.min(until, Exact.add(slot.servedAt, ageingNanos));
         }
         park(slot, State.PARKED, until);

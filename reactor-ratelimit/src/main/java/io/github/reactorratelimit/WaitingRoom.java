@@ -141,7 +141,12 @@ final class WaitingRoom {
         for (int i = 0; i < PASS; i++) {
             Ticket ticket = turns.next(now);
             if (ticket == null) {
-                return true;
+                ticket = turns.hopeless();
+                if (ticket == null) {
+                    return true;
+                }
+                failForbidden(now, ticket);
+                continue;
             }
             Slot slot = slot(ticket);
             timers.remove(ticket);
@@ -186,7 +191,10 @@ final class WaitingRoom {
     private void rested(long now, Ticket ticket) {
         Slot slot = slot(ticket);
         long left = Math.max(1, Exact.subtract(ticket.at, now));
-        RateLimitException refusal = cannotWait(now, ticket, slot.node, slot.lane, left);
+        Limit forbidding = forbidding(ticket.demand, slot.node, slot.lane);
+        RateLimitException refusal = forbidding != null
+                ? Refusals.never(settings.name(), slot.node, ticket.demand, forbidding)
+                : cannotWait(now, ticket, slot.node, slot.lane, left);
         if (refusal == null) {
             wait(now, ticket, slot, ticket.at);
         } else {
@@ -215,8 +223,8 @@ final class WaitingRoom {
         for (Node node = slot.node; node != null; node = node.parent) {
             node.moved(now, ticket, slot.lane, to);
         }
-        if (to == Phase.ENDED && ticket.phase == Phase.UNSENT) {
-            ticket.sentAt = now; // It counts as if it had been sent at its end.
+        if (ticket.phase == Phase.UNSENT) {
+            ticket.sentAt = now; // Nobody told: it counts as if it had been sent with its head, or at its end.
         }
         ticket.phase = to;
         ticket.at = now;
@@ -328,16 +336,20 @@ final class WaitingRoom {
     /** Fails all who can never pass any more. */
     void failForbidden(long now, Node root) {
         for (Ticket ticket : waitingBelow(root)) {
-            Slot slot = slot(ticket);
-            Limit limit = forbidding(ticket.demand, slot.node, slot.lane);
-            if (limit != null) {
-                leaveLine(now, ticket);
-                turnAway(ticket, Refusals.never(settings.name(), slot.node, ticket.demand, limit));
-            }
+            failForbidden(now, ticket);
         }
     }
 
-    /** Fails all who wait or rest, and forgets every timer. */
+    private void failForbidden(long now, Ticket ticket) {
+        Slot slot = slot(ticket);
+        Limit limit = forbidding(ticket.demand, slot.node, slot.lane);
+        if (limit != null) {
+            leaveLine(now, ticket);
+            turnAway(ticket, Refusals.never(settings.name(), slot.node, ticket.demand, limit));
+        }
+    }
+
+    /** Fails all who wait or rest; with a cause, forgets every timer too. */
     void failAll(long now, Node root, @Nullable Throwable cause) {
         List<Ticket> all = waitingBelow(root);
         for (Timed timed : timers.all()) {
@@ -350,7 +362,9 @@ final class WaitingRoom {
             end(now, ticket, true, true);
             turnAway(ticket, Refusals.disposed(settings.name(), slot.node, cause));
         }
-        timers.clear();
+        if (cause != null) {
+            timers.clear(); // Nobody would ring for the timeouts of those who run.
+        }
     }
 
     private static List<Ticket> waitingBelow(Node node) {

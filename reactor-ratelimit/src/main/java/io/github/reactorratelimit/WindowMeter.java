@@ -83,9 +83,6 @@ class WindowMeter extends Meter {
     @Override
     long expectedAt(long now, long ahead, long cost) {
         long total = Exact.add(ahead, cost);
-        if (total <= permits) {
-            return readyAt(now, total);
-        }
         long first = readyAt(now, (total - 1) % permits + 1);
         return first == Exact.NEVER ? now : Exact.add(first, Exact.floorDiv((total - 1) / permits, span, 0, 1));
     }
@@ -128,9 +125,16 @@ class WindowMeter extends Meter {
         settle(now, -cost, booking);
     }
 
-    /** An ordinary window left an attempt that ended where it was when it was sent. */
+    /** An ordinary window counts from the end of the transit, if the head came later or not at all. */
     private long key(Phase phase, long since, long sentAt) {
-        return phase == Phase.ENDED && !strict ? sentAt : since;
+        if (strict) {
+            return since;
+        }
+        return switch (phase) {
+            case UNSENT, SENT -> since;
+            case ENDED -> sentAt;
+            case HEADED -> Math.min(since, Exact.add(sentAt, TRANSIT_NANOS));
+        };
     }
 
     /** Changes the entry of a permit, wherever time has carried it; nothing if it is over: no correction reaches a later span. */

@@ -48,6 +48,10 @@ final class Asked extends BaseSubscriber<Permit> {
         return permit != null;
     }
 
+    boolean wasAnsweredBefore(Duration instant) {
+        return at != null && at.compareTo(instant) < 0;
+    }
+
     /** When it was decided, null while it waits. */
     @Nullable
     Duration at() {

@@ -19,6 +19,7 @@ import reactor.core.CoreSubscriber;
 import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
 import reactor.core.publisher.Sinks;
 import reactor.test.StepVerifier;
 import reactor.test.publisher.TestPublisher;
@@ -120,8 +121,8 @@ class LimitOperatorTest {
         RateLimiter limiter = limiter(Limit.inFlight(1));
         assertThat(limiter.<Integer>limit().apply(Mono.just(1))).isInstanceOf(Mono.class);
         assertThat(limiter.<Integer>limit().apply(Flux.just(1))).isInstanceOf(Flux.class);
-        Publisher<Integer> other = subscriber -> Mono.just(1).subscribe(subscriber);
-        assertThat(limiter.<Integer>limit().apply(other)).isInstanceOf(Flux.class);
+        Publisher<Integer> foreign = subscriber -> Mono.just(1).subscribe(subscriber);
+        assertThat(limiter.<Integer>limit().apply(foreign)).isInstanceOf(Flux.class);
     }
 
     @Test
@@ -595,6 +596,42 @@ class LimitOperatorTest {
             }
         });
         assertThat(signals).containsExactly("cancel");
+    }
+
+    @Test
+    void an_element_that_comes_after_a_cancel_or_a_timeout_is_discarded() {
+        RateLimiter limiter = limiter(Limit.inFlight(3));
+        for (boolean single : List.of(true, false)) {
+            for (boolean cancelled : List.of(true, false)) {
+                List<Integer> discarded = new ArrayList<>();
+                List<CoreSubscriber<? super Integer>> late = new ArrayList<>();
+                Flux<Integer> keeping = new Flux<>() {
+                    @Override
+                    public void subscribe(CoreSubscriber<? super Integer> actual) {
+                        late.add(actual);
+                        actual.onSubscribe(Operators.emptySubscription());
+                    }
+                };
+                Flux<Integer> limited = single
+                        ? Mono.fromDirect(keeping)
+                                .transform(limiter.<Integer>limit())
+                                .flux()
+                        : keeping.transform(limiter.<Integer>limit());
+                var call = limited.onErrorResume(AttemptTimeoutException.class, e -> Flux.empty())
+                        .doOnDiscard(Integer.class, discarded::add)
+                        .subscribe();
+                if (cancelled) {
+                    call.dispose();
+                } else {
+                    time.advanceTimeBy(ofSeconds(20));
+                }
+                late.get(0).onNext(1);
+                assertThat(discarded)
+                        .as("single %s, cancelled %s", single, cancelled)
+                        .containsExactly(1);
+                assertThat(available(limiter)).isEqualTo(3);
+            }
+        }
     }
 
     /** Notes signals and requests nothing by itself. */

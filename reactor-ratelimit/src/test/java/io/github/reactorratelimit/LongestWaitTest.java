@@ -120,6 +120,22 @@ class LongestWaitTest {
     }
 
     @Test
+    void a_deadline_that_falls_due_first_waits_for_the_passes_that_grant_those_before_it() {
+        RateLimiter limiter = time.spec()
+                .limit(Limit.of(400, ofSeconds(10)))
+                .lane("background", Share.of(1))
+                .build();
+        assertThat(limiter.tryAcquire(Demand.one().cost(400)).allowed()).isTrue();
+        Asked low = time.ask(limiter, within(ofMillis(10_010)).lane("background"));
+        for (int i = 0; i < 300; i++) {
+            time.ask(limiter);
+        }
+        time.runTo(ofMillis(10_010));
+        assertThat(low.isGranted()).isTrue();
+        assertThat(low.turn()).isEqualTo(301);
+    }
+
+    @Test
     void a_bound_that_does_not_fit_time_is_none() { // B47
         RateLimiter limiter =
                 time.limiter(Limit.bucket(1, 1, Duration.ofDays(365)).startingWith(0));

@@ -4,11 +4,14 @@ import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.reactivestreams.Subscription;
+import reactor.core.publisher.BaseSubscriber;
 
 class OrderOfGrantsTest {
 
@@ -145,16 +148,16 @@ class OrderOfGrantsTest {
     @Test
     void a_permit_that_nobody_got_is_as_if_never_granted() { // B48
         RateLimiter limiter = time.limiter(Limit.bucket(5, 1, ofSeconds(1)), Limit.inFlight(5));
-        limiter.acquire(Demand.one()).subscribe(new reactor.core.publisher.BaseSubscriber<>() {
+        limiter.acquire(Demand.one()).subscribe(new BaseSubscriber<>() {
             @Override
-            protected void hookOnSubscribe(org.reactivestreams.Subscription subscription) {
+            protected void hookOnSubscribe(Subscription subscription) {
                 subscription.cancel();
                 subscription.request(1);
             }
         });
-        limiter.acquire(Demand.one()).subscribe(new reactor.core.publisher.BaseSubscriber<>() {
+        limiter.acquire(Demand.one()).subscribe(new BaseSubscriber<>() {
             @Override
-            protected void hookOnSubscribe(org.reactivestreams.Subscription subscription) {
+            protected void hookOnSubscribe(Subscription subscription) {
                 // requests nothing
             }
         });
@@ -237,7 +240,7 @@ class OrderOfGrantsTest {
         Permit permit = limiter.tryAcquire().permit();
         permit.release();
         permit.release();
-        permit.complete(io.github.reactorratelimit.signal.RateLimitSignal.none(200));
+        permit.complete(RateLimitSignal.none(200));
         Asked asked = time.ask(limiter);
         asked.permit().release();
         asked.cancel();

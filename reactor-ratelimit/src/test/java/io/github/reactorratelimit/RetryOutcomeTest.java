@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.reactorratelimit.RetryScript.ClientError;
 import io.github.reactorratelimit.RetryScript.Response;
 import io.github.reactorratelimit.signal.Headers;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -247,6 +248,44 @@ class RetryOutcomeTest {
         assertThat(status(call("GET"))).isEqualTo(200);
         assertThat(server.mostRunning()).isEqualTo(1);
         assertThat(server.cancelled()).isEqualTo(2);
+    }
+
+    @Test
+    void an_answer_that_is_being_read_when_the_timeout_comes_is_judged_once() {
+        RetryBudget budget = RetryBudget.of(100, 1, 1);
+        TestPublisher<Response> first = TestPublisher.create();
+        List<String> drains = new ArrayList<>();
+        RateLimitOperator slow = limiter.calls()
+                .retry(RetryPolicy.attempts(2).budget(budget))
+                .responses(Response.class, new ResponseReader<>() {
+                    @Override
+                    public int status(Response response) {
+                        if (response.status() == 500) {
+                            time.advanceTimeBy(ofSeconds(20));
+                        }
+                        return response.status();
+                    }
+
+                    @Override
+                    public Headers headers(Response response) {
+                        return Headers.of();
+                    }
+
+                    @Override
+                    public Mono<Void> discard(Response response) {
+                        return Mono.<Void>never().doOnCancel(() -> drains.add("cancelled"));
+                    }
+                });
+        server.then(first.mono()).then(200);
+        TestSubscriber<Response> result = server.call()
+                .transform(slow.<Response>limit(Demand.of("method", "GET")))
+                .subscribeWith(TestSubscriber.create());
+        first.next(Response.of(500));
+        time.advanceTimeBy(ofMinutes(5));
+        assertThat(drains).containsExactly("cancelled");
+        assertThat(status(result)).isEqualTo(200);
+        assertThat(server.wire()).isEqualTo(2);
+        assertThat(budget.left()).isEqualTo(100);
     }
 
     // -------------------------------------------------------------------------------- what cannot be repeated

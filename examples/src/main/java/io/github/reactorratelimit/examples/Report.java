@@ -14,7 +14,8 @@ final class Report {
     private Report() {}
 
     static String table(List<Result> results) {
-        String head = format(ROW, "scenario", "sent", "done", "refused", "unavailable", "seconds", "to reach");
+        String head = String.format(
+                Locale.ROOT, ROW, "scenario", "sent", "done", "refused", "unavailable", "seconds", "to reach");
         return Stream.concat(Stream.of(head), results.stream().map(Report::row)).collect(Collectors.joining("\n"));
     }
 
@@ -35,7 +36,8 @@ final class Report {
     private static String row(Result result) {
         Figures figures = result.figures();
         Target target = result.scenario().target();
-        String goal = format(
+        String goal = String.format(
+                Locale.ROOT,
                 "%d sent, %d done, %d x 429, %d x 503, <= %.1f s: %s",
                 target.sent(),
                 target.done(),
@@ -43,24 +45,27 @@ final class Report {
                 target.unavailable(),
                 target.longest().toMillis() / 1e3,
                 result.reached() ? "reached" : "MISSED");
-        return format(
+        return String.format(
+                Locale.ROOT,
                 ROW,
                 result.scenario().name(),
                 figures.sent(),
                 figures.done(),
                 figures.refused(),
                 figures.unavailable(),
-                format("%.2f", figures.seconds()),
+                String.format(Locale.ROOT, "%.2f", figures.seconds()),
                 goal);
     }
 
     private static String machineLine(String name, Figures figures) {
-        return format(
+        return String.format(
+                Locale.ROOT,
                 "scenario=%s sent=%d done=%d refused=%d unavailable=%d seconds=%.2f",
-                name, figures.sent(), figures.done(), figures.refused(), figures.unavailable(), figures.seconds());
-    }
-
-    private static String format(String pattern, Object... values) {
-        return String.format(Locale.ROOT, pattern, values);
+                name,
+                figures.sent(),
+                figures.done(),
+                figures.refused(),
+                figures.unavailable(),
+                figures.seconds());
     }
 }

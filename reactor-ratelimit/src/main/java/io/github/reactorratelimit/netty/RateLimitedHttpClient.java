@@ -7,7 +7,6 @@ import io.github.reactorratelimit.RateLimiter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelOption;
-import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import java.nio.charset.StandardCharsets;
@@ -16,7 +15,6 @@ import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
-import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -168,7 +166,7 @@ public final class RateLimitedHttpClient {
      * @return the request, to be given a URI
      */
     public Request request(HttpMethod method) {
-        return new Request(client, operator, Objects.requireNonNull(method, "method"));
+        return new Request(client, operator, new Draft(Objects.requireNonNull(method, "method")));
     }
 
     /**
@@ -179,36 +177,20 @@ public final class RateLimitedHttpClient {
      */
     public static final class Request {
 
-        private static final String IDEMPOTENCY_KEY = "Idempotency-Key";
-
         private final HttpClient client;
         private final RateLimitOperator operator;
-        private final HttpMethod method;
-        private String uri = "/";
-        private @Nullable String endpoint;
-        private HttpHeaders headers = new DefaultHttpHeaders();
-        private @Nullable Publisher<? extends ByteBuf> body;
-        private boolean oneShot;
-        private @Nullable Boolean idempotent;
-        private UnaryOperator<Demand> demand = UnaryOperator.identity();
+        private final Draft draft;
 
-        private Request(HttpClient client, RateLimitOperator operator, HttpMethod method) {
+        private Request(HttpClient client, RateLimitOperator operator, Draft draft) {
             this.client = client;
             this.operator = operator;
-            this.method = method;
+            this.draft = draft;
         }
 
-        private Request changed(Consumer<Request> change) {
-            Request copy = new Request(client, operator, method);
-            copy.uri = uri;
-            copy.endpoint = endpoint;
-            copy.headers = headers;
-            copy.body = body;
-            copy.oneShot = oneShot;
-            copy.idempotent = idempotent;
-            copy.demand = demand;
+        private Request changed(Consumer<Draft> change) {
+            Draft copy = draft.copy();
             change.accept(copy);
-            return copy;
+            return new Request(client, operator, copy);
         }
 
         /**
@@ -253,7 +235,7 @@ public final class RateLimitedHttpClient {
          * @return the changed request
          */
         public Request headers(Consumer<? super HttpHeaders> change) {
-            HttpHeaders lines = headers.copy();
+            HttpHeaders lines = draft.headers.copy();
             change.accept(lines);
             return changed(copy -> copy.headers = lines);
         }
@@ -326,7 +308,7 @@ public final class RateLimitedHttpClient {
          */
         public Request demand(UnaryOperator<Demand> change) {
             Objects.requireNonNull(change, "demand");
-            UnaryOperator<Demand> before = demand;
+            UnaryOperator<Demand> before = draft.demand;
             return changed(copy -> copy.demand = asked -> change.apply(before.apply(asked)));
         }
 
@@ -342,9 +324,10 @@ public final class RateLimitedHttpClient {
                 BiFunction<? super HttpClientResponse, ? super ByteBufMono, ? extends Mono<V>> receiver) {
             Objects.requireNonNull(receiver, "receiver");
             return Mono.defer(() -> {
-                HttpClient.ResponseReceiver<?> call = call();
-                return calls().exchange(
-                                asked(),
+                HttpClient.ResponseReceiver<?> call = draft.on(client);
+                return draft.under(operator)
+                        .exchange(
+                                draft.asked(client),
                                 exchange -> new Dispatch(exchange)
                                         .<V>through(
                                                 call,
@@ -364,8 +347,10 @@ public final class RateLimitedHttpClient {
                 BiFunction<? super HttpClientResponse, ? super ByteBufFlux, ? extends Publisher<V>> receiver) {
             Objects.requireNonNull(receiver, "receiver");
             return Flux.defer(() -> {
-                HttpClient.ResponseReceiver<?> call = call();
-                return calls().exchangeMany(asked(), exchange -> new Dispatch(exchange).<V>through(call, receiver));
+                HttpClient.ResponseReceiver<?> call = draft.on(client);
+                return draft.under(operator)
+                        .exchangeMany(
+                                draft.asked(client), exchange -> new Dispatch(exchange).<V>through(call, receiver));
             });
         }
 
@@ -376,33 +361,6 @@ public final class RateLimitedHttpClient {
          */
         public Mono<HttpClientResponse> response() {
             return response((response, content) -> Mono.just(response)).singleOrEmpty();
-        }
-
-        private HttpClient.ResponseReceiver<?> call() {
-            HttpClient.RequestSender sender = (headers.isEmpty()
-                            ? client
-                            : client.headers(lines -> lines.setAll(headers)))
-                    .request(method)
-                    .uri(uri);
-            return body == null ? sender : sender.send(body);
-        }
-
-        private RateLimitOperator calls() {
-            RateLimitOperator calls = oneShot ? operator.replayable(false) : operator;
-            if (idempotent != null) {
-                return calls.idempotent(idempotent);
-            }
-            return headers.contains(IDEMPOTENCY_KEY) ? calls.idempotent(true) : calls;
-        }
-
-        private Demand asked() {
-            Target target = Target.of(client.configuration(), uri);
-            String token = Target.tokenOf(Target.authorization(client.configuration(), headers));
-            Demand asked = Demand.of("host", target.host())
-                    .and("method", method.name())
-                    .and("endpoint", endpoint == null ? target.path() : endpoint)
-                    .and("token", token);
-            return demand.apply(asked);
         }
     }
 }

@@ -1,0 +1,79 @@
+package io.github.reactorratelimit;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** What the model knows of one demand, and of the permit it becomes: plain facts with their times, nothing derived. */
+final class ModelDemand {
+
+    enum State {
+        RESTING,
+        WAITING,
+        HELD,
+        DONE
+    }
+
+    final int id;
+    final Demand asked;
+    final ModelKey leaf;
+    final int lane;
+    final boolean front;
+    final Ticket.Tells tells;
+    State state = State.DONE;
+    /** The running number of its joining the line. */
+    long arrival;
+
+    long joinedAt;
+    long deadline = Exact.NEVER;
+    /** When something is due of it, and the running number of when that was fixed. */
+    long dueAt = Exact.NEVER;
+
+    long dueFixed;
+
+    /** The running number of its grant. */
+    long granted;
+
+    long grantedAt;
+    long sentAt = Exact.NEVER;
+    long headAt = Exact.NEVER;
+    long endedAt = Exact.NEVER;
+    boolean refunded;
+    final Map<String, Long> settled = new LinkedHashMap<>();
+
+    ModelDemand(int id, Demand asked, ModelKey leaf, int lane, boolean front, Ticket.Tells tells) {
+        this.id = id;
+        this.asked = asked;
+        this.leaf = leaf;
+        this.lane = lane;
+        this.front = front;
+        this.tells = tells;
+    }
+
+    long cost(Limit limit) {
+        return asked.cost(limit.unit());
+    }
+
+    boolean isCharged() {
+        return state == State.HELD || (state == State.DONE && endedAt != Exact.NEVER && !refunded);
+    }
+
+    boolean isHeaded() {
+        return headAt != Exact.NEVER;
+    }
+
+    /** The latest instant at which the server can have seen it, as far as is known. */
+    long latestSeen(boolean strict) {
+        long bySending = sentAt == Exact.NEVER ? Exact.NEVER : sentAt + WindowMeter.TRANSIT_NANOS;
+        long byEnding = endedAt == Exact.NEVER ? Exact.NEVER : endedAt + WindowMeter.TRANSIT_NANOS;
+        if (isHeaded()) {
+            return strict ? headAt : Math.min(headAt, bySending);
+        }
+        return strict || bySending == Exact.NEVER ? byEnding : bySending;
+    }
+
+    @Nullable
+    Long settledCost(Limit limit) {
+        return settled.get(limit.unit());
+    }
+}
