@@ -311,7 +311,9 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private void adopt(Subscription subscription, int expected) {
         long n = 0;
         synchronized (this) {
-            if (state == expected && UPSTREAM.compareAndSet(this, null, subscription)) {
+            // A head may be told before the source is subscribed.
+            boolean takes = state == expected || (expected == RUNNING && state == ANSWERED);
+            if (takes && UPSTREAM.compareAndSet(this, null, subscription)) {
                 n = noted();
             }
         }

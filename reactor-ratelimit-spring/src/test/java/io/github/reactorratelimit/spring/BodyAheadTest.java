@@ -38,6 +38,7 @@ class BodyAheadTest {
         return RateLimiter.named("github")
                 .limit(Limit.inFlight(Wire.IN_FLIGHT), Limit.total(1_000))
                 .dialect(Dialects.gitHub())
+                .jitter(0)
                 .scheduler(() -> time)
                 .build();
     }
@@ -54,7 +55,7 @@ class BodyAheadTest {
             Wire.await(() -> wire.api.snapshot().waiting() == 1 && wire.acquired() == 0);
             assertThat(wire.api.snapshot().root().closedFor()).isGreaterThan(Duration.ofSeconds(59));
 
-            time.advanceTimeBy(Duration.ofSeconds(90));
+            time.advanceTimeBy(Duration.ofSeconds(62));
             Wire.await(() -> answered.get() != null);
             assertThat(answered).hasValue("200 done");
             assertThat(wire.server.connections()).isEqualTo(1);
