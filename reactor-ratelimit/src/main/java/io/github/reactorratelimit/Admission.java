@@ -2,9 +2,11 @@ package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.Booking.Phase;
 import io.github.reactorratelimit.Ticket.Stage;
+import io.github.reactorratelimit.Tree.KeyLimits;
 import io.github.reactorratelimit.signal.RateLimitSignal;
-import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongConsumer;
@@ -66,7 +68,7 @@ final class Admission {
         Demand demand = ticket.demand;
         int lane = settings.lanes().indexOf(demand.lane() == null ? contextLane : demand.lane());
         Object[] keys = null;
-        List<List<Limit>> limits = null;
+        KeyLimits limits = null;
         while (true) {
             Scheduler scheduler = clock.scheduler();
             long raw = scheduler.now(TimeUnit.NANOSECONDS);
@@ -87,6 +89,8 @@ final class Admission {
             if (leaf != null) {
                 if (decided) {
                     ticket.emit();
+                } else {
+                    alarm.check();
                 }
                 return;
             }
@@ -107,7 +111,7 @@ final class Admission {
     }
 
     /** The leaf of a demand; null if its keys have to be reckoned, or the limits of new keys asked for, outside. */
-    private @Nullable Node leaf(long now, Demand demand, Object @Nullable [] keys, @Nullable List<List<Limit>> limits) {
+    private @Nullable Node leaf(long now, Demand demand, Object @Nullable [] keys, @Nullable KeyLimits limits) {
         if (keys == null) {
             return tree.cached(now, demand);
         }
@@ -132,7 +136,7 @@ final class Admission {
     private Decision decide(Demand demand, boolean take) {
         int lane = settings.lanes().indexOf(demand.lane());
         Object[] keys = null;
-        List<List<Limit>> limits = null;
+        KeyLimits limits = null;
         while (true) {
             Scheduler scheduler = clock.scheduler();
             long raw = scheduler.now(TimeUnit.NANOSECONDS);
@@ -198,15 +202,18 @@ final class Admission {
 
     // ---------------------------------------------------------------------------------------------------- hearing
 
-    /** The request is written now. */
-    void sent(Ticket ticket) {
+    /** The request is written now; whether this is the first that is heard of it. */
+    boolean sent(Ticket ticket) {
+        boolean[] first = new boolean[1];
         pass(now -> {
-            if (ticket.stage == Stage.HELD && ticket.phase == Phase.UNSENT) {
+            first[0] = ticket.stage == Stage.HELD && ticket.phase == Phase.UNSENT;
+            if (first[0]) {
                 ticket.sentTold = true;
                 room.move(now, ticket, Phase.SENT);
                 ticket.sentAt = now;
             }
         });
+        return first[0];
     }
 
     /** From now on the attempt has {@code nanos} until its head, or until what follows it is over. */
@@ -303,12 +310,18 @@ final class Admission {
 
     private void atKey(Demand whom, KeyChange change) {
         Object[] keys = tree.keysNamed(whom);
-        List<List<Limit>> limits = tree.limitsOf(keys);
-        pass(now -> {
-            Node node = tree.grow(now, keys, limits);
-            change.at(now, node);
-            turns.touch(now, node);
-        });
+        boolean[] changed = new boolean[1];
+        while (!changed[0]) {
+            KeyLimits limits = tree.limitsOf(keys);
+            pass(now -> {
+                Node node = tree.grow(now, keys, limits);
+                if (node != null) {
+                    change.at(now, node);
+                    turns.touch(now, node);
+                    changed[0] = true;
+                }
+            });
+        }
     }
 
     private interface KeyChange {
@@ -317,24 +330,37 @@ final class Admission {
 
     /** Changes the limits of every key. Waits are reckoned anew; those that can never pass any more fail. */
     void change(List<Limit> rootLimits, List<Scope> scopes) {
-        List<Node> nodes;
-        synchronized (monitor) {
-            tree.scopes(scopes);
-            nodes = tree.nodes();
-        }
-        List<List<Limit>> limits = new ArrayList<>(nodes.size());
-        for (Node node : nodes) {
-            limits.add(scopes.get(node.depth - 1).limitsOf(node.key, tree.path(node)));
-        }
-        pass(now -> {
-            int generation = cooldowns.nextGeneration();
-            tree.root.change(now, rootLimits, settings.lanes(), generation);
-            for (int i = 0; i < nodes.size(); i++) {
-                nodes.get(i).change(now, limits.get(i), settings.lanes(), generation);
+        Map<Node, List<Limit>> limits = new HashMap<>();
+        boolean[] changed = new boolean[1];
+        while (!changed[0]) {
+            List<Node> nodes;
+            synchronized (monitor) {
+                nodes = tree.nodes();
             }
-            turns.touchAll(now, tree.root);
-            room.failForbidden(now, tree.root);
-        });
+            for (Node node : nodes) {
+                if (!limits.containsKey(node)) {
+                    limits.put(node, scopes.get(node.depth - 1).limitsOf(node.key, tree.path(node)));
+                }
+            }
+            pass(now -> changed[0] = change(now, rootLimits, scopes, limits));
+        }
+    }
+
+    /** False, and nothing is changed, if keys came to be known meanwhile. */
+    private boolean change(long now, List<Limit> rootLimits, List<Scope> scopes, Map<Node, List<Limit>> limits) {
+        List<Node> nodes = tree.nodes();
+        if (!limits.keySet().containsAll(nodes)) {
+            return false;
+        }
+        tree.scopes(scopes);
+        int generation = cooldowns.nextGeneration();
+        tree.root.change(now, rootLimits, settings.lanes(), generation);
+        for (Node node : nodes) {
+            node.change(now, limits.getOrDefault(node, List.of()), settings.lanes(), generation);
+        }
+        turns.touchAll(now, tree.root);
+        room.failForbidden(now, tree.root);
+        return true;
     }
 
     void dispose() {

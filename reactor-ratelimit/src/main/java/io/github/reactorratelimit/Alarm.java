@@ -46,6 +46,15 @@ final class Alarm {
         return !satisfies(armed, wish);
     }
 
+    /** A scheduler that was disposed never rings: its timer is set anew, which it rejects. Outside the monitor. */
+    void check() {
+        Ring ring = armed;
+        if (ring != null && ring.wish.anchor.scheduler().isDisposed()) {
+            ring.heard();
+            set();
+        }
+    }
+
     /** Sets the timer as was wanted last. Threads that come meanwhile leave it to the first. */
     void set() {
         if (WORK.getAndIncrement(this) != 0) {

@@ -6,7 +6,6 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
-import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.Exceptions;
@@ -182,15 +181,17 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         if (retries != null) {
             retries.attempted(sentAt - joinedAt);
         }
-        Publisher<? extends T> source;
+        if (tells() == Tells.SENDING && operator().policy().deadlineNanos() != Exact.NEVER) {
+            watch(); // The timeout starts with sending, but the deadline doesn't wait for that.
+        }
         try {
-            source = limited.open(this);
+            limited.open(this).subscribe(this);
         } catch (Throwable e) {
+            // No publisher, or one that throws instead of failing: nobody else would ever end this attempt.
             Exceptions.throwIfFatal(e);
             onError(e);
             return;
         }
-        source.subscribe(this);
         if (tells() == Tells.HEAD && state == RUNNING) {
             watch();
         }
@@ -203,7 +204,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         }
     }
 
-    /** How long this attempt has from sending to its head: the attempt timeout, or what is left of the deadline. */
+    /** How long this attempt has to its head: once it is sent the attempt timeout, and what is left of the deadline. */
     private long longestNanos() {
         RetryPolicy policy = operator().policy();
         Retries behind = retries;
@@ -212,7 +213,12 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
                 ? behind.leftNanos(sentAt)
                 : deadline == Exact.NEVER ? Exact.NEVER : Math.max(0, deadline - (sentAt - joinedAt));
         // An inner operator times its own attempts, and its waits for permits are none of them.
-        return isHeardInside() ? left : Math.min(policy.timeoutNanos(), left);
+        return isHeardInside() || !isSent() ? left : Math.min(policy.timeoutNanos(), left);
+    }
+
+    /** Whether it is sent, or has to be taken for sent because nobody tells. */
+    private boolean isSent() {
+        return tells() != Tells.SENDING || sentTold;
     }
 
     /** The attempt timeout is over, or the time to drain. */
@@ -222,8 +228,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         if (over != null) {
             over.run();
         } else if (admission().now() - sentAt >= longest && STATE.compareAndSet(this, RUNNING, OVERDUE)) {
-            boolean sent = tells() != Tells.SENDING || sentTold;
-            end(judge(new AttemptTimeoutException(name(), keys(), Duration.ofNanos(longest), sent)), true);
+            end(judge(new AttemptTimeoutException(name(), keys(), Duration.ofNanos(longest), isSent())), true);
         }
     }
 
@@ -231,8 +236,9 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     @Override
     public void sent() {
-        admission().sent(this);
-        watch();
+        if (admission().sent(this)) {
+            watch(); // Once: a redirect is written too, and gets no time of its own.
+        }
     }
 
     @Override
@@ -370,7 +376,10 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
             failure = judge(operator().read(reader.status(element), reader.headers(element)));
         } catch (Throwable e) {
             Exceptions.throwIfFatal(e);
-            onError(e);
+            Operators.onDiscard(element, currentContext());
+            if (!end(judge(e), !limited.isSingle())) {
+                Operators.onErrorDropped(e, currentContext());
+            }
             return false;
         }
         headed = true;

@@ -42,7 +42,7 @@ public final class Backoff {
     }
 
     /**
-     * Sets the least wait; 0 unless said.
+     * Sets the least wait; 0 unless said. While an upper bound is below it, every wait is the floor.
      *
      * @param least not negative and not above the cap
      * @return the changed backoff
@@ -93,8 +93,8 @@ public final class Backoff {
     }
 
     long waitNanos(int n, double random) {
-        long bound = boundNanos(n);
-        long least = Math.max(Math.min(floorNanos, bound), (long) (bound * (1 - jitter)));
+        long bound = Math.max(floorNanos, boundNanos(n));
+        long least = Math.max(floorNanos, (long) (bound * (1 - jitter)));
         return least + (long) ((bound - least) * (jitter == 0 ? 1 : random));
     }
 

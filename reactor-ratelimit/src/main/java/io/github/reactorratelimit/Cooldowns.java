@@ -69,7 +69,7 @@ final class Cooldowns {
             gate.generation = nextGeneration();
         }
         Duration said = signal.delay();
-        boolean serverSaid = false;
+        long saidNanos = 0;
         long wait;
         if (said == null) {
             if (!nextWave) {
@@ -77,14 +77,14 @@ final class Cooldowns {
             }
             wait = doubled(settings.cooldownNanos(), gate.waves);
         } else {
-            wait = Exact.add(Exact.nanos(said), signal.coarse() ? COARSE_MARGIN_NANOS : 0);
-            serverSaid = wait >= FLOOR_NANOS;
-            if (!serverSaid) {
+            saidNanos = Exact.nanos(said);
+            wait = Exact.add(saidNanos, signal.coarse() ? COARSE_MARGIN_NANOS : 0);
+            if (wait < FLOOR_NANOS) {
                 wait = doubled(FLOOR_NANOS, gate.waves);
             }
         }
         wait = jittered(wait, random);
-        close(now, leaf, wait, serverSaid);
+        close(now, leaf, wait, saidNanos);
         return new Throttle(leaf, signal, wait);
     }
 
@@ -100,16 +100,14 @@ final class Cooldowns {
             }
         }
         long wait = Exact.add(delay, signal.coarse() ? COARSE_MARGIN_NANOS : 0);
-        close(now, leaf, wait, true);
+        close(now, leaf, wait, delay);
         return new Throttle(leaf, signal, wait);
     }
 
-    private static void close(long now, Node leaf, long wait, boolean said) {
-        long until = Exact.add(now, wait);
-        if (said) {
-            leaf.gate.saidUntil = Math.max(leaf.gate.saidUntil, until);
-        }
-        leaf.close(now, until);
+    /** Closes for {@code wait}; what counts against the longest obeyed delay is only what the server {@code said} itself. */
+    private static void close(long now, Node leaf, long wait, long said) {
+        leaf.gate.saidUntil = Math.max(leaf.gate.saidUntil, Exact.add(now, said));
+        leaf.close(now, Exact.add(now, wait));
     }
 
     private static @Nullable Quota exhausted(RateLimitSignal signal) {

@@ -2,7 +2,6 @@ package io.github.reactorratelimit;
 
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import org.reactivestreams.Publisher;
 import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.SignalType;
 import reactor.util.context.Context;
@@ -28,14 +27,11 @@ final class Draining extends BaseSubscriber<Void> implements Runnable {
     }
 
     <T> void start(ResponseReader<? super T> reader, T response) {
-        Publisher<Void> discarding;
         try {
-            discarding = reader.discard(response);
+            reader.discard(response).subscribe(this);
         } catch (RuntimeException e) {
             then.accept(outcome);
-            return;
         }
-        discarding.subscribe(this);
     }
 
     @Override

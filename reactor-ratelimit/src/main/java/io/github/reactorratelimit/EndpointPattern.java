@@ -15,6 +15,20 @@ final class EndpointPattern {
         return text.indexOf('{') >= 0 && text.indexOf('}') > text.indexOf('{');
     }
 
+    /** Whether no segment has braces around a part of it, which would match nothing but itself. */
+    static boolean isWhole(String text) {
+        for (String segment : text.split("/", -1)) {
+            if (isPattern(segment) && !isPlaceholder(segment)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static boolean isPlaceholder(String segment) {
+        return segment.startsWith("{") && segment.indexOf('}') == segment.length() - 1;
+    }
+
     boolean matches(String value) {
         int from = 0;
         for (int i = 0; i < segments.length; i++) {
@@ -29,7 +43,7 @@ final class EndpointPattern {
     }
 
     private static boolean matches(String segment, String value, int from, int to) {
-        if (segment.startsWith("{") && segment.endsWith("}")) {
+        if (isPlaceholder(segment)) {
             return to > from;
         }
         return segment.length() == to - from && value.startsWith(segment, from);

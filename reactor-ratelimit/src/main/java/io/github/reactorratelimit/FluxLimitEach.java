@@ -145,14 +145,14 @@ final class FluxLimitEach<T> extends Flux<T> {
 
         private void step() {
             Element<T> here = element;
-            if (over) {
-                return;
-            }
             if (cancelled) {
                 over = true;
-                if (here != null) {
+                if (here != null) { // It may come in the instant of the cancel.
+                    element = null;
                     here.discard();
                 }
+            } else if (over) {
+                return;
             } else if (here != null) {
                 asked = false;
                 if (here.isNew()) {

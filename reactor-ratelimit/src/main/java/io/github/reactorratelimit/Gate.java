@@ -12,7 +12,7 @@ final class Gate {
     int generation;
     /** Consecutive waves of refusals. */
     int waves;
-    /** Closed on the server's word until then, so that the longest obeyed delay applies. */
+    /** Until then the server itself said to wait, without our margins: that is what the longest obeyed delay bounds. */
     long saidUntil = Long.MIN_VALUE;
 
     boolean isClosed(long now) {

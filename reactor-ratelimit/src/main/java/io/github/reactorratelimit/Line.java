@@ -41,7 +41,7 @@ final class Line {
             lastOfFront = ticket;
         }
         size++;
-        requests = Exact.add(requests, ticket.demand.requests());
+        requests += weight(ticket);
     }
 
     void leave(Ticket ticket) {
@@ -63,7 +63,7 @@ final class Line {
         ticket.previous = null;
         ticket.next = null;
         size--;
-        requests -= ticket.demand.requests();
+        requests -= weight(ticket);
         assert size >= 0 && requests >= size : size + " wait for " + requests;
     }
 
@@ -74,8 +74,13 @@ final class Line {
         }
         long before = 0;
         for (Ticket ticket = first; ticket != null && ticket.front; ticket = ticket.next) {
-            before = Exact.add(before, ticket.demand.requests());
+            before += weight(ticket);
         }
         return before;
+    }
+
+    /** Bounded, so that the sum of all is one that can be taken apart again; it is a lower bound of a wait anyway. */
+    private static long weight(Ticket ticket) {
+        return Math.min(ticket.demand.requests(), Integer.MAX_VALUE);
     }
 }

@@ -44,8 +44,8 @@ final class MemoryRateLimiter implements RateLimiter {
     @Override
     public void change(RateLimiterSpec changed) {
         spec.checkOnlyLimitsDiffer(changed);
-        spec = changed;
         admission.change(changed.rootLimits(), changed.scopes());
+        spec = changed;
     }
 
     @Override

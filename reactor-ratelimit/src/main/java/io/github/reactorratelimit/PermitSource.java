@@ -18,8 +18,9 @@ public interface PermitSource {
      * is on its way. Bound the wait with {@link Demand#maxWait}, or use the limiter's {@code limit()} operator instead.
      *
      * @param demand what is asked for
-     * @return the permit; or {@link RateLimitedException} if the wait would be too long, {@link QueueFullException},
-     *     {@link LimiterDisposedException}, or {@link IllegalArgumentException} for a demand that can never pass
+     * @return the permit; or {@link RateLimitedException} if the wait would be too long or the demand can never pass,
+     *     {@link QueueFullException}, {@link LimiterDisposedException}, or {@link IllegalArgumentException} for a demand
+     *     that lacks an attribute or names an unknown lane
      */
     Mono<Permit> acquire(Demand demand);
 }

@@ -272,7 +272,11 @@ public final class RateLimitOperator {
                 admission.settings().name(),
                 status,
                 e);
-        return Dialects.standard().read(status, headers, wallNowMillis());
+        try {
+            return Dialects.standard().read(status, headers, wallNowMillis());
+        } catch (RuntimeException unreadable) {
+            return RateLimitSignal.none(status); // The headers themselves throw.
+        }
     }
 
     /** The one place that reads the wall clock, for servers that send no Date. */
@@ -283,7 +287,7 @@ public final class RateLimitOperator {
     @Nullable
     Failure read(Throwable error) {
         for (FailureReader reader : failures) {
-            Failure failure = reader.read(error);
+            Failure failure = readWith(reader, error);
             if (failure != null) {
                 return failure;
             }
@@ -291,6 +295,19 @@ public final class RateLimitOperator {
         return error instanceof AttemptTimeoutException timeout
                 ? timeout.mayHaveBeenSent() ? Failure.interrupted() : Failure.notSent()
                 : null;
+    }
+
+    /** A reader that throws knows nothing of the failure: the call fails with that. */
+    private @Nullable Failure readWith(FailureReader reader, Throwable error) {
+        try {
+            return reader.read(error);
+        } catch (RuntimeException e) {
+            LOG.warn(
+                    "limiter={}: a failure reader threw, so it is passed over",
+                    admission.settings().name(),
+                    e);
+            return null;
+        }
     }
 
     @SuppressWarnings("unchecked") // The reader was installed for this class.

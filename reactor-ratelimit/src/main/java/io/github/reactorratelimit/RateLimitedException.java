@@ -6,7 +6,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A wait would be longer than is allowed: than the demand's {@code maxWait}, the call's deadline, or the longest server
- * delay that is obeyed. It is never clipped and tried early; the time it would have taken is in here.
+ * delay that is obeyed. It is never clipped and tried early; the time it would have taken is in here. Or no wait would do:
+ * the demand costs more than a limit ever has, or a budget is spent.
  */
 public final class RateLimitedException extends RateLimitException {
 
@@ -30,7 +31,7 @@ public final class RateLimitedException extends RateLimitException {
     /**
      * How long the call would have had to wait, from the moment it failed.
      *
-     * @return the time, or null if it is not known
+     * @return the time, or null if it is not known, or not a matter of time
      */
     public @Nullable Duration retryAfter() {
         return retryAfter;

@@ -121,7 +121,7 @@ public interface RateLimiter extends PermitSource, Disposable {
      * pass any more fail.
      *
      * @param changed this limiter's {@link #spec()} with other limits; scopes, their attributes and patterns must stay
-     * @throws IllegalArgumentException if something else than limits was changed
+     * @throws IllegalArgumentException if something else than limits was changed; then nothing happened
      */
     void change(RateLimiterSpec changed);
 
@@ -129,7 +129,8 @@ public interface RateLimiter extends PermitSource, Disposable {
      * Closes a scope key by hand; the longest of several closings wins. No credit accrues meanwhile.
      *
      * @param whom attributes; the narrowest scope that they name is closed, the root for {@link Demand#one()}
-     * @param duration how long
+     * @param duration how long, not negative
+     * @throws IllegalArgumentException if the duration is negative
      */
     void pause(Demand whom, Duration duration);
 

@@ -260,13 +260,17 @@ public final class RateLimiterSpec {
     }
 
     void checkOnlyLimitsDiffer(RateLimiterSpec changed) {
-        boolean same = settings.equals(changed.settings) && scopes.size() == changed.scopes.size();
+        boolean same = settings.equals(changed.settings)
+                && dialect.equals(changed.dialect)
+                && schedulers.equals(changed.schedulers)
+                && scopes.size() == changed.scopes.size();
         for (int i = 0; same && i < scopes.size(); i++) {
             same = scopes.get(i).countsLike(changed.scopes.get(i));
         }
         if (!same) {
             throw new IllegalArgumentException(
-                    "a running limiter can change its limits only, not its name, lanes, scopes or patterns");
+                    "a running limiter can change its limits only, not its name, figures, dialect, scheduler, lanes,"
+                            + " scopes or patterns");
         }
     }
 

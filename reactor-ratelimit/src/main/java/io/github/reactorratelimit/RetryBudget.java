@@ -71,7 +71,7 @@ public final class RetryBudget {
 
     void returnSuccess() {
         long now = left.get();
-        while (now < tokens && !left.compareAndSet(now, Math.min(tokens, now + successReturn))) {
+        while (now < tokens && !left.compareAndSet(now, Math.min(tokens, Exact.add(now, successReturn)))) {
             now = left.get();
         }
     }

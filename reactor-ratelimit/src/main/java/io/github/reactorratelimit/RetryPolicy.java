@@ -133,8 +133,8 @@ public final class RetryPolicy {
     }
 
     /**
-     * Bounds the whole call, all attempts and waits together; unbounded unless said. A wait that would pass it fails at
-     * once.
+     * Bounds the call from its subscription to the response head that is handed on, all attempts and waits together;
+     * unbounded unless said. A wait that would pass it fails at once. What comes after that head is not bounded.
      *
      * @param longest positive
      * @return the changed policy

@@ -65,16 +65,22 @@ public final class Scope {
     }
 
     /**
-     * Limits of the keys whose first attribute is this value or matches this pattern.
+     * Limits of the keys whose first attribute is this value or matches this pattern. A value that is given as it is comes
+     * before all patterns, and of several patterns that match the one given first counts.
      *
      * @param pattern a value, or a path with {@code {name}} for any one segment
      * @param limits what applies
      * @return the changed scope
-     * @throws IllegalArgumentException if the pattern was given before
+     * @throws IllegalArgumentException if the pattern was given before, or its braces are not around a whole segment
      */
     public Scope limit(String pattern, Limit... limits) {
+        Objects.requireNonNull(pattern, "pattern");
+        if (EndpointPattern.isPattern(pattern) && !EndpointPattern.isWhole(pattern)) {
+            throw new IllegalArgumentException(
+                    "a pattern's braces must be around whole segments, was '" + pattern + "'");
+        }
         Map<String, List<Limit>> more = new LinkedHashMap<>(byFirst);
-        if (more.put(Objects.requireNonNull(pattern, "pattern"), List.of(limits)) != null) {
+        if (more.put(pattern, List.of(limits)) != null) {
             throw new IllegalArgumentException("a scope must give each pattern once, was '" + pattern + "' again");
         }
         return new Scope(attributes, every, more, otherwise, function);
@@ -160,9 +166,13 @@ public final class Scope {
         return first;
     }
 
+    private static List<?> values(Object key) {
+        return key instanceof List<?> list ? list : List.of(key);
+    }
+
     /** The limits of a key. May call the user's function, so never under the monitor. */
     List<Limit> limitsOf(Object key, Map<String, String> path) {
-        List<?> values = key instanceof List<?> list ? list : List.of(key);
+        List<?> values = values(key);
         List<Limit> all = new ArrayList<>(every);
         all.addAll(byFirst.getOrDefault((String) values.get(0), otherwise));
         if (function != null) {
@@ -173,7 +183,7 @@ public final class Scope {
 
     /** Adds this scope's attributes of a key to those of the scopes above. */
     void describe(Object key, Map<String, String> into) {
-        List<?> values = key instanceof List<?> list ? list : List.of(key);
+        List<?> values = values(key);
         for (int i = 0; i < attributes.size(); i++) {
             into.put(attributes.get(i), (String) values.get(i));
         }
@@ -181,7 +191,7 @@ public final class Scope {
 
     /** The key for people: endpoints as they are, credentials as a short salted hash. */
     String label(Object key) {
-        List<?> values = key instanceof List<?> list ? list : List.of(key);
+        List<?> values = values(key);
         StringBuilder text = new StringBuilder();
         for (int i = 0; i < attributes.size(); i++) {
             String name = attributes.get(i);

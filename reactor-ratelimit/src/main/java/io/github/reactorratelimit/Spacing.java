@@ -15,6 +15,8 @@ final class Spacing {
     private long rest;
     /** Permits taken whose time lies beyond the end of time: they do not come back. */
     private long lost;
+    /** What a stop shifted the arrival by beyond the end of time; it is what a later start takes back first. */
+    private long shiftedBeyond;
     /** Nothing accrues until then. */
     private long stillUntil = Long.MIN_VALUE;
 
@@ -101,7 +103,16 @@ final class Spacing {
     /** What is there at {@code from} is there at {@code until}, and no more. */
     void stop(long from, long until) {
         catchUp(from);
-        arrival = Exact.add(arrival, Exact.subtract(until, from));
+        long shift = Exact.subtract(until, from);
+        if (shift >= 0) {
+            long fitting = Math.min(shift, Exact.subtract(Exact.NEVER, arrival));
+            shiftedBeyond = Exact.add(shiftedBeyond, shift - fitting);
+            arrival = Exact.add(arrival, fitting);
+        } else {
+            long beyond = Math.min(shiftedBeyond, -shift);
+            shiftedBeyond -= beyond;
+            arrival = Exact.add(arrival, shift + beyond);
+        }
         stillUntil = until;
     }
 

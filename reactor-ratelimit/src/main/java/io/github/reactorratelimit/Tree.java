@@ -21,10 +21,14 @@ final class Tree {
     private final Lanes lanes;
     private final long idleNanos;
     private volatile List<Scope> scopes;
+    /** How often limits were changed. Written under the monitor, after the scopes, so that who reads it first reads no older ones. */
+    private volatile int changes;
+
     private @Nullable Node oldest;
     private @Nullable Node newest;
     private int size = 1;
-    private long known;
+    /** How many keys ever came to be known. */
+    private long count;
 
     Tree(List<Limit> rootLimits, List<Scope> scopes, Lanes lanes, long idleNanos, long now) {
         this.root = new Node(null, "", "", rootLimits, lanes, 0, now);
@@ -99,7 +103,8 @@ final class Tree {
     }
 
     /** The limits of each of these keys. Calls the user's functions, so outside the monitor. */
-    List<List<Limit>> limitsOf(Object[] keys) {
+    KeyLimits limitsOf(Object[] keys) {
+        int asOf = changes;
         List<List<Limit>> all = new ArrayList<>(keys.length);
         Map<String, String> path = new LinkedHashMap<>();
         for (int i = 0; i < keys.length; i++) {
@@ -107,16 +112,24 @@ final class Tree {
             scope.describe(keys[i], path);
             all.add(scope.limitsOf(keys[i], new LinkedHashMap<>(path)));
         }
-        return all;
+        return new KeyLimits(all, asOf);
     }
 
-    /** The node of these keys, with new nodes where they are new. */
-    Node grow(long now, Object[] keys, List<List<Limit>> limits) {
+    /** The limits of some keys, as they were after so many changes. */
+    record KeyLimits(List<List<Limit>> each, int asOf) {}
+
+    /** The node of these keys, with new nodes where they are new; null if limits were changed since. */
+    @Nullable
+    Node grow(long now, Object[] keys, KeyLimits known) {
         Node node = root;
         for (int i = 0; i < keys.length; i++) {
             Node child = node.child(keys[i]);
             if (child == null) {
-                child = new Node(node, keys[i], scopes.get(i).label(keys[i]), limits.get(i), lanes, ++known, now);
+                if (known.asOf != changes) {
+                    return null;
+                }
+                Scope scope = scopes.get(i);
+                child = new Node(node, keys[i], scope.label(keys[i]), known.each.get(i), lanes, ++count, now);
                 node.addChild(child);
                 link(child);
                 size++;
@@ -185,6 +198,7 @@ final class Tree {
 
     void scopes(List<Scope> changed) {
         scopes = changed;
+        changes = changes + 1;
     }
 
     private void use(long now, Node leaf) {

@@ -20,6 +20,7 @@ class WindowMeter extends Meter {
 
     private static final long MIN_MARGIN_NANOS = 1_000_000L;
     private static final long EXACT_UP_TO = 1_000;
+    private static final long FAR_TOO_MUCH = 1L << 40;
 
     private final long permits;
     private final long span;
@@ -117,7 +118,10 @@ class WindowMeter extends Meter {
     @Override
     void settle(long now, long delta, Booking booking) {
         advance(now);
-        used += adjust(now, booking.phase, key(booking.phase, booking.at, booking.sentAt), delta);
+        // What is used is the sum of all entries and must not overflow; more than the limit blocks no longer than the
+        // limit.
+        long bounded = Math.min(delta, Math.min(Math.max(permits, FAR_TOO_MUCH), Exact.NEVER - used));
+        used += adjust(now, booking.phase, key(booking.phase, booking.at, booking.sentAt), bounded);
     }
 
     @Override

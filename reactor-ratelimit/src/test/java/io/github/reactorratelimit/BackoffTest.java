@@ -91,7 +91,8 @@ class BackoffTest {
     @Test
     void a_floor_is_the_least_a_wait_can_be() {
         Backoff floored = HALF_TO_THIRTY.floor(ofSeconds(1));
-        assertThat(floored.delay(0, 0.0)).isEqualTo(ofMillis(500));
+        assertThat(floored.delay(0, 0.0)).isEqualTo(ofSeconds(1));
+        assertThat(floored.delay(0, 0.9)).isEqualTo(ofSeconds(1));
         assertThat(floored.delay(1, 0.0)).isEqualTo(ofSeconds(1));
         assertThat(floored.delay(2, 0.0)).isEqualTo(ofSeconds(1));
         assertThat(floored.delay(2, 0.5)).isEqualTo(ofMillis(1500));

@@ -5,13 +5,17 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.reactorratelimit.signal.Dialects;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import reactor.core.scheduler.Schedulers;
 
 class ChangeTest {
 
@@ -152,6 +156,8 @@ class ChangeTest {
         for (RateLimiterSpec other : List.of(
                 limiter.spec().scope(Scope.by("more")),
                 limiter.spec().lane("background", Share.of(0.5)),
+                limiter.spec().dialect(Dialects.microsoftGraph()),
+                limiter.spec().scheduler(Schedulers::immediate),
                 time.spec().scope(Scope.by("token")),
                 limiter.spec().replace(Scope.by("user").limit("/a", Limit.inFlight(1))),
                 RateLimiter.named("other").scope(Scope.by("user")))) {
@@ -230,6 +236,25 @@ class ChangeTest {
         }
         assertThat(allowed)
                 .isEqualTo(Map.of("A1", false, "A2", false, "B1", false, "B2", true, "C1", true, "C2", true));
+    }
+
+    @Test
+    void a_key_that_comes_while_limits_change_gets_the_new_ones() {
+        AtomicReference<Runnable> meanwhile = new AtomicReference<>(() -> {});
+        AtomicInteger plan = new AtomicInteger(9);
+        Scope scope = Scope.by("user").limitsBy(key -> {
+            Limit limit = Limit.of(plan.get(), ofSeconds(10));
+            meanwhile.getAndSet(() -> {}).run();
+            return List.of(limit);
+        });
+        RateLimiter limiter = time.spec().scope(scope).build();
+        meanwhile.set(() -> {
+            plan.set(1);
+            limiter.change(limiter.spec());
+        });
+        Demand user = Demand.of("user", "a");
+        assertThat(limiter.tryAcquire(user).allowed()).isTrue();
+        assertThat(limiter.tryAcquire(user).allowed()).isFalse();
     }
 
     // ------------------------------------------------------------------------------------------------ disposing

@@ -259,6 +259,16 @@ class CooldownTest {
     }
 
     @Test
+    void the_longest_delay_obeyed_is_the_servers_own_without_our_margins() {
+        RateLimiter limiter = time.spec().jitter(0.2).random(() -> 0.5).build();
+        take(limiter).complete(hint(ofMinutes(2)).toBuilder().coarse(true).build());
+        Asked asked = time.ask(limiter);
+        assertThat(asked.isWaiting()).isTrue();
+        time.runTo(ofMinutes(3));
+        assertThat(asked.at()).isEqualTo(ofMillis(133_100));
+    }
+
+    @Test
     void a_longer_delay_may_be_obeyed_by_choice() {
         RateLimiter limiter = time.spec().maxServerDelay(Duration.ofHours(2)).build();
         take(limiter).complete(hint(Duration.ofHours(2)));

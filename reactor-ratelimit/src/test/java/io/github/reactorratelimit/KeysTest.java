@@ -4,8 +4,10 @@ import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,6 +20,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class KeysTest {
 
@@ -60,6 +63,15 @@ class KeysTest {
     })
     void a_value_or_its_pattern_or_else_the_rest_says_which_limit_applies(String path, long permits) {
         assertThat(byEndpoint().estimate(endpoint(path)).limit()).isEqualTo(Limit.of(permits, ofSeconds(10)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"/users/{id}.json", "/users/u{id}", "/{a}{b}"})
+    void a_pattern_that_would_match_nothing_is_refused(String pattern) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Scope.by("endpoint").limit(pattern, Limit.inFlight(1)))
+                .withMessageContaining("whole segments")
+                .withMessageContaining(pattern);
     }
 
     @Test
@@ -271,6 +283,24 @@ class KeysTest {
         behindGate.permit().release();
         time.advance(ofMinutes(1));
         sweep(time, limiter);
+        assertThat(keys(limiter)).isEqualTo(1);
+    }
+
+    @Test
+    void a_key_whose_last_answer_was_a_refusal_is_forgotten_once_it_is_long_over() {
+        RateLimiter limiter =
+                time.spec().scope(Scope.by("user")).forgetAfter(ofSeconds(30)).build();
+        RateLimitSignal refusal = RateLimitSignal.of(429).throttled(true).build();
+        limiter.tryAcquire(Demand.of("user", "refused")).permit().complete(refusal);
+        for (int i = 0; i < 3; i++) {
+            sweep(time, limiter);
+        }
+        assertThat(keys(limiter))
+                .as("30 s after it was used, 29 s after it opened")
+                .isEqualTo(2);
+        for (int i = 0; i < 4; i++) {
+            sweep(time, limiter);
+        }
         assertThat(keys(limiter)).isEqualTo(1);
     }
 

@@ -496,7 +496,7 @@ final class Model {
             boolean wholeSeconds = signal.coarse() || nanos % SECOND == 0;
             long sureUntil = now + nanos - (wholeSeconds ? Math.min(nanos, SECOND) : 0);
             if (key.books.stream().noneMatch(books -> isAsEmpty(books, empty, sureUntil))) {
-                closeAsTold(key, nanos + (signal.coarse() ? SECOND : 0));
+                closeAsTold(key, nanos, nanos + (signal.coarse() ? SECOND : 0));
             }
         } else if (signal.status() < 500 && demand.granted > key.lastWave) {
             key.waves = 0;
@@ -523,15 +523,15 @@ final class Model {
             if (wait < COOLDOWN_FLOOR) {
                 key.close(now, now + jittered(doubled(COOLDOWN_FLOOR, key.waves)));
             } else {
-                closeAsTold(key, jittered(wait));
+                closeAsTold(key, delay.toNanos(), jittered(wait));
             }
         } else if (nextWave) {
             key.close(now, now + jittered(doubled(settings.cooldownNanos(), key.waves)));
         }
     }
 
-    private void closeAsTold(ModelKey key, long nanos) {
-        key.serverSaidUntil = Math.max(key.serverSaidUntil, now + nanos);
+    private void closeAsTold(ModelKey key, long said, long nanos) {
+        key.serverSaidUntil = Math.max(key.serverSaidUntil, now + said);
         key.close(now, now + nanos);
     }
 

@@ -46,6 +46,10 @@ class RetryBudgetTest { // B54
         budget.returnSuccess();
         budget.returnSuccess();
         assertThat(budget.left()).isEqualTo(10);
+        RetryBudget vast = RetryBudget.of(Long.MAX_VALUE, 5, Long.MAX_VALUE);
+        vast.takeRetry();
+        vast.returnSuccess();
+        assertThat(vast.left()).isEqualTo(Long.MAX_VALUE);
     }
 
     @Test

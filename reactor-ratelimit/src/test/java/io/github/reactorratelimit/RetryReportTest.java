@@ -10,6 +10,8 @@ import io.github.reactorratelimit.RetryScript.Response;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.SignalType;
 import reactor.test.scheduler.VirtualTimeScheduler;
@@ -226,9 +228,46 @@ class RetryReportTest {
                 .isTrue();
     }
 
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void an_attempt_that_never_told_of_sending_ends_at_the_deadline_and_was_not_sent(boolean many) {
+        RateLimitOperator calls = limiter.calls()
+                .retry(RetryPolicy.standard().attemptTimeout(ofSeconds(2)).deadline(ofSeconds(5)));
+        Demand demand = POST.and("endpoint", "/items");
+        List<SignalType> ends = new ArrayList<>();
+        Mono<String> silent = Mono.<String>never().doFinally(ends::add);
+        TestSubscriber<String> result = many
+                ? calls.exchangeMany(demand, exchange -> silent).subscribeWith(TestSubscriber.create())
+                : calls.exchange(demand, exchange -> silent).subscribeWith(TestSubscriber.create());
+        time.advanceTimeBy(ofMillis(4_999));
+        assertThat(result.isTerminated()).isFalse();
+        time.advanceTimeBy(ofMillis(1));
+        assertThat(ends).containsExactly(SignalType.CANCEL);
+        assertThat(result.expectTerminalError()).isInstanceOf(RateLimitedException.class);
+        assertThat(result.expectTerminalError().getCause()).isInstanceOf(AttemptTimeoutException.class);
+        assertThat(RateLimitException.mayHaveBeenSent(result.expectTerminalError()))
+                .isFalse();
+    }
+
     @Test
-    void an_attempt_that_timed_out_before_it_told_of_sending_was_not_sent() {
-        // The timeout starts with sending, so only the deadline can end an attempt that never told.
+    void a_request_that_is_sent_again_on_the_way_gets_no_more_time_for_its_head() {
+        List<Exchange> exchanges = new ArrayList<>();
+        Mono<String> call = limiter.calls()
+                .retry(RetryPolicy.standard().attemptTimeout(ofSeconds(2)))
+                .exchange(POST.and("endpoint", "/items"), exchange -> {
+                    exchanges.add(exchange);
+                    return Mono.never();
+                });
+        TestSubscriber<String> result = call.subscribeWith(TestSubscriber.create());
+        exchanges.get(0).sent();
+        time.advanceTimeBy(ofMillis(1_500));
+        exchanges.get(0).sent();
+        time.advanceTimeBy(ofMillis(500));
+        assertThat(result.expectTerminalError()).isInstanceOf(AttemptTimeoutException.class);
+    }
+
+    @Test
+    void an_attempt_times_out_only_once_it_told_of_sending() {
         List<Exchange> exchanges = new ArrayList<>();
         Mono<String> call = limiter.calls()
                 .retry(RetryPolicy.standard().attemptTimeout(ofSeconds(2)))

@@ -124,6 +124,24 @@ class RateLimitedHttpClientTest {
     }
 
     @Test
+    void several_lines_of_one_name_are_all_sent_in_place_of_the_clients() {
+        AtomicReference<List<String>> sent = new AtomicReference<>(List.of());
+        try (Wire wire = Wire.to(always(Reply.ok()))) {
+            RateLimitedHttpClient preset = RateLimitedHttpClient.of(
+                    wire.plain
+                            .headers(lines -> lines.set("X-Mine", "0"))
+                            .doOnRequest((request, connection) ->
+                                    sent.set(request.requestHeaders().getAll("X-Mine"))),
+                    wire.api);
+            outcome(preset.get()
+                    .uri("/x")
+                    .headers(lines -> lines.add("X-Mine", "1").add("X-Mine", "2")));
+
+            assertThat(sent.get()).containsExactly("1", "2");
+        }
+    }
+
+    @Test
     void a_limit_per_endpoint_and_user_is_kept_and_the_others_go_on() {
         RateLimiter api = RateLimiter.named("api")
                 .scope(Scope.by("user").limits(Limit.of(1, Duration.ofHours(1))))

@@ -52,9 +52,16 @@ final class Draft {
 
     /** What is sent, by this client. */
     HttpClient.ResponseReceiver<?> on(HttpClient client) {
-        HttpClient carrying = headers.isEmpty() ? client : client.headers(lines -> lines.setAll(headers));
+        HttpClient carrying = headers.isEmpty() ? client : client.headers(this::putInto);
         HttpClient.RequestSender sender = carrying.request(method).uri(uri);
         return body == null ? sender : sender.send(body);
+    }
+
+    /** Name by name, because {@code setAll} keeps only the last of several lines. */
+    private void putInto(HttpHeaders lines) {
+        for (String name : headers.names()) {
+            lines.set(name, headers.getAll(name));
+        }
     }
 
     /** How it may be sent again. */
