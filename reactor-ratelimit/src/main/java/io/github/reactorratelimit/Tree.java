@@ -196,6 +196,7 @@ final class Tree {
         return scopes;
     }
 
+    @SuppressWarnings("NonAtomicVolatileUpdate") // Only the monitor writes it.
     void scopes(List<Scope> changed) {
         scopes = changed;
         changes = changes + 1;
