@@ -44,6 +44,14 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     /** How long a client may take to free a response that is not handed on. */
     private static final long DRAIN_NANOS = 1_000_000_000L;
 
+    /** Says of a response that is handed on, so never drained, that its permit outlasts the answer. */
+    private enum Lending implements Runnable {
+        HELD;
+
+        @Override
+        public void run() {}
+    }
+
     private static final RateLimitSignal NOTHING = RateLimitSignal.none(0);
 
     @SuppressWarnings("rawtypes")
@@ -58,10 +66,8 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private final CoreSubscriber<? super T> actual;
     private final boolean first;
     private @Nullable Context context;
-    /** What ends the attempt when the time to drain is over; one of our own, or an adapter's. */
+    /** What ends the attempt when the time to drain is over; one of our own, an adapter's, or that there is none. */
     private volatile @Nullable Runnable draining;
-    /** The permit outlasts the answer. */
-    private volatile boolean held;
 
     private volatile int state;
     private volatile @Nullable Subscription upstream;
@@ -282,13 +288,13 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     @Override
     public Runnable hold() {
-        held = true;
+        draining = Lending.HELD;
         return () -> admission().release(this);
     }
 
     @Override
     public void unrepeatable() {
-        usedUp();
+        behind().usedUp();
     }
 
     @Override
@@ -410,7 +416,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     }
 
     private void conclude(T element) {
-        boolean lends = held;
+        boolean lends = draining == Lending.HELD;
         if (STATE.compareAndSet(this, ANSWERED, lends ? LENT : DONE)) {
             Ticket out = concluded(!lends);
             try {

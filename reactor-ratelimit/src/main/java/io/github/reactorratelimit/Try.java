@@ -22,9 +22,6 @@ abstract class Try extends Ticket {
     /** An inner operator tries again by itself. */
     private volatile boolean retriedInside;
 
-    /** It used up what another try would need. */
-    private volatile boolean usedUp;
-
     Try(Demand demand, @Nullable Retries retries) {
         super(demand);
         this.retries = retries;
@@ -40,11 +37,6 @@ abstract class Try extends Ticket {
         if (retriesToo) {
             retriedInside = true;
         }
-    }
-
-    /** Whatever comes of this try, there is no other. */
-    void usedUp() {
-        usedUp = true;
     }
 
     boolean isHeardInside() {
@@ -141,7 +133,7 @@ abstract class Try extends Ticket {
     private boolean mayRetry(Outcome outcome) {
         return !retriedInside
                 && !emitted
-                && !usedUp
+                && (retries == null || !retries.isUsedUp())
                 && !operator().policy().isNone()
                 && operator().isReplayable()
                 && (outcome.anyMethod() || operator().isIdempotent(demand));
