@@ -64,9 +64,13 @@ class FailureReaderTest {
 
     @Test
     void a_throttle_closes_the_limiter_for_the_delay_of_the_server_and_is_tried_again() {
-        call(new SdkException(429, ofMillis(1_500)), new SdkException(429, ofSeconds(100).plusNanos(1)));
+        call(
+                new SdkException(429, ofMillis(1_500)),
+                new SdkException(429, ofSeconds(100).plusNanos(1)));
         assertThat(outcomes).containsExactly("done");
-        assertThat(sent).containsExactly(ofSeconds(0), ofMillis(1_500), ofMillis(101_500).plusNanos(1));
+        assertThat(sent)
+                .containsExactly(
+                        ofSeconds(0), ofMillis(1_500), ofMillis(101_500).plusNanos(1));
     }
 
     @Test

@@ -7,8 +7,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.test.Reply;
 import io.github.reactorratelimit.test.RequestLog;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
 import java.io.ByteArrayInputStream;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -19,6 +22,7 @@ import org.springframework.core.io.ByteArrayResource;
 import org.springframework.core.io.InputStreamResource;
 import org.springframework.core.io.buffer.DataBuffer;
 import org.springframework.core.io.buffer.DefaultDataBufferFactory;
+import org.springframework.core.io.buffer.NettyDataBufferFactory;
 import org.springframework.http.client.MultipartBodyBuilder;
 import org.springframework.http.client.reactive.ClientHttpRequest;
 import org.springframework.web.reactive.function.BodyInserter;
@@ -116,6 +120,29 @@ class BodiesTest {
                     .hasSize(3)
                     .allSatisfy(entry -> assertThat(entry.request().bytes()).isEqualTo(bytes));
         }
+    }
+
+    @Test
+    void a_supplier_of_buffers_gives_a_new_one_each_time_and_each_is_released_once() {
+        List<ByteBuf> given = new CopyOnWriteArrayList<>();
+        Mono<DataBuffer> fresh = Mono.fromSupplier(() -> {
+            ByteBuf buffer = ByteBufAllocator.DEFAULT.directBuffer();
+            buffer.writeCharSequence("order", UTF_8);
+            given.add(buffer.retain()); // held once more, so that a release too many shows
+            return new NettyDataBufferFactory(ByteBufAllocator.DEFAULT).wrap(buffer);
+        });
+        try (Wire wire = Wire.script(REFUSAL, REFUSAL, Reply.ok())) {
+            assertThat(outcome(wire.client.post().uri("/x").body(fresh, DataBuffer.class)))
+                    .startsWith("200");
+            assertThat(wire.log().entries())
+                    .extracting(entry -> entry.request().body())
+                    .containsExactly("order", "order", "order");
+            wire.assertIdle();
+        }
+        assertThat(given).hasSize(3).allSatisfy(buffer -> {
+            assertThat(buffer.refCnt()).isEqualTo(1);
+            buffer.release();
+        });
     }
 
     @Test

@@ -20,8 +20,10 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.core.io.buffer.DataBuffer;
 import org.springframework.core.io.buffer.DataBufferUtils;
 import org.springframework.core.io.buffer.DefaultDataBufferFactory;
+import org.springframework.web.reactive.function.client.ClientResponse;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
 import reactor.test.StepVerifier;
 import reactor.test.publisher.TestPublisher;
 import reactor.test.scheduler.VirtualTimeScheduler;
@@ -61,6 +63,77 @@ class BodyAheadTest {
             assertThat(wire.server.connections()).isEqualTo(1);
             wire.assertIdle();
             call.dispose();
+        }
+    }
+
+    private static String abuse() {
+        return "{\"message\":\"You have triggered an abuse detection mechanism. Please retry your request again later.\"}";
+    }
+
+    @Test
+    void the_old_wording_is_understood_too_and_every_time() {
+        Reply refused = Reply.status(403).body(abuse());
+        try (Wire wire = wire(refused, refused, Reply.ok().body("done"))) {
+            AtomicReference<String> answered = new AtomicReference<>();
+            Disposable call = Wire.answer(wire.get()).subscribe(answered::set);
+            Wire.await(() -> wire.api.snapshot().waiting() == 1 && wire.acquired() == 0);
+            time.advanceTimeBy(Duration.ofSeconds(62));
+            Wire.await(() -> wire.wire() == 2
+                    && wire.acquired() == 0
+                    && wire.api.snapshot().waiting() == 1);
+            assertThat(wire.api.snapshot().root().closedFor()).isGreaterThan(Duration.ofSeconds(59));
+            time.advanceTimeBy(Duration.ofSeconds(122));
+            Wire.await(() -> answered.get() != null);
+            assertThat(answered).hasValue("200 done");
+            call.dispose();
+        }
+    }
+
+    @Test
+    void a_403_that_is_a_limit_by_its_headers_waits_for_what_they_say() {
+        Reply hinted = Reply.status(403).header("Retry-After", "60");
+        Reply exhausted = Reply.status(403)
+                .header("X-RateLimit-Limit", "5000")
+                .header("X-RateLimit-Remaining", "0")
+                .header("Date", "Thu, 01 Jan 2026 00:00:00 GMT")
+                .header("X-RateLimit-Reset", "1767225630"); // 30 s after that
+        try (Wire wire = wire(hinted, exhausted, Reply.ok().body("done"))) {
+            AtomicReference<String> answered = new AtomicReference<>();
+            Disposable call = Wire.answer(wire.get()).subscribe(answered::set);
+            Wire.await(() -> wire.api.snapshot().waiting() == 1 && wire.acquired() == 0);
+            assertThat(wire.api.snapshot().root().closedFor())
+                    .isBetween(Duration.ofSeconds(59), Duration.ofSeconds(60));
+            time.advanceTimeBy(Duration.ofSeconds(60));
+            Wire.await(() -> wire.wire() == 2
+                    && wire.acquired() == 0
+                    && wire.api.snapshot().waiting() == 1);
+            assertThat(wire.api.snapshot().root().closedFor())
+                    .isBetween(Duration.ofSeconds(29), Duration.ofSeconds(32));
+            time.advanceTimeBy(Duration.ofSeconds(32));
+            Wire.await(() -> answered.get() != null);
+            assertThat(answered).hasValue("200 done");
+            call.dispose();
+        }
+    }
+
+    @Test
+    void a_caller_who_leaves_before_the_body_leaves_no_connection_behind() {
+        try (Wire wire = wire(Reply.status(403).bodyOfSize(300_000), Reply.ok())) {
+            AtomicReference<ClientResponse> seen = new AtomicReference<>();
+            Disposable call = wire.get()
+                    .exchangeToMono(response -> {
+                        seen.set(response);
+                        return Mono.never();
+                    })
+                    .subscribe();
+            Wire.await(() -> seen.get() != null);
+            assertThat(wire.inFlight()).isEqualTo(1);
+
+            call.dispose();
+
+            assertThat(wire.inFlight()).isZero();
+            wire.assertIdle();
+            assertThat(outcome(wire.get())).startsWith("200");
         }
     }
 

@@ -12,6 +12,8 @@ import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RetryPolicy;
 import io.github.reactorratelimit.test.Reply;
 import io.github.reactorratelimit.test.ServiceRules;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.UnpooledByteBufAllocator;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -20,7 +22,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.core.io.buffer.DataBuffer;
-import org.springframework.core.io.buffer.DefaultDataBufferFactory;
+import org.springframework.core.io.buffer.NettyDataBufferFactory;
 import org.springframework.http.HttpStatus;
 import org.springframework.web.reactive.function.client.ClientResponse;
 import org.springframework.web.reactive.function.client.WebClient;
@@ -150,17 +152,25 @@ class DiscardedResponsesTest {
         }
     }
 
+    /** Pieces of a body as Netty counts them, each held once more, so that a release too many shows. */
+    private static DataBuffer counted(String text, List<ByteBuf> counts) {
+        ByteBuf piece = UnpooledByteBufAllocator.DEFAULT.buffer();
+        piece.writeCharSequence(text, StandardCharsets.UTF_8);
+        counts.add(piece.retain());
+        return new NettyDataBufferFactory(UnpooledByteBufAllocator.DEFAULT).wrap(piece);
+    }
+
     @Test
     void each_discarded_body_is_subscribed_once_and_each_of_its_buffers_released_once() {
         List<String> bodies = new ArrayList<>();
+        List<ByteBuf> pieces = new ArrayList<>();
         WebClient client = WebClient.builder()
                 .filter(RateLimitFilter.of(timed()))
                 .exchangeFunction(request -> {
                     int n = bodies.size() + 1;
                     Flux<DataBuffer> body = Flux.defer(() -> {
                         bodies.add("body " + n);
-                        return Flux.just(DefaultDataBufferFactory.sharedInstance.wrap(
-                                ("answer " + n).getBytes(StandardCharsets.UTF_8)));
+                        return Flux.just(counted("answer ", pieces), counted(Integer.toString(n), pieces));
                     });
                     HttpStatus status = n < 3 ? HttpStatus.TOO_MANY_REQUESTS : HttpStatus.OK;
                     return Mono.just(ClientResponse.create(status)
@@ -179,6 +189,10 @@ class DiscardedResponsesTest {
 
         assertThat(answered).hasValue("answer 3");
         assertThat(bodies).containsExactly("body 1", "body 2", "body 3");
+        assertThat(pieces).hasSize(6).allSatisfy(piece -> {
+            assertThat(piece.refCnt()).isEqualTo(1);
+            piece.release();
+        });
         call.dispose();
     }
 }

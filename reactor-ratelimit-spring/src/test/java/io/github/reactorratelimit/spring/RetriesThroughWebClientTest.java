@@ -8,12 +8,16 @@ import static io.github.reactorratelimit.spring.Wire.outcome;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.AttemptTimeoutException;
+import io.github.reactorratelimit.Limit;
 import io.github.reactorratelimit.RateLimitException;
+import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RetriesExhaustedException;
 import io.github.reactorratelimit.RetryPolicy;
 import io.github.reactorratelimit.test.Reply;
 import io.github.reactorratelimit.test.ServiceRules;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -169,6 +173,42 @@ class RetriesThroughWebClientTest {
                     });
             assertThat(wire.wire()).isEqualTo(3);
         }
+    }
+
+    @Test // B29
+    void of_two_layers_the_filter_retries_and_the_operator_around_it_only_limits() {
+        RateLimiter around = RateLimiter.of(Limit.total(100));
+        try (Wire wire = Wire.script(REFUSAL, Reply.reset(), Reply.ok())) {
+            Mono<String> call = wire.get()
+                    .retrieve()
+                    .bodyToMono(String.class)
+                    .transform(around.calls()
+                            .failures(RateLimitFilter.failures())
+                            .idempotent(true)
+                            .limit());
+            assertThat(call.block(Wire.PATIENCE)).isNotNull();
+            assertThat(wire.wire()).isEqualTo(3);
+            assertThat(around.snapshot().root().limits().get(0).available()).isEqualTo(99);
+            assertThat(around.snapshot().root().closedFor()).isZero();
+        }
+    }
+
+    @Test // B41
+    void every_attempt_sees_the_context_of_its_caller() {
+        List<Object> seen = new CopyOnWriteArrayList<>();
+        try (Wire wire = Wire.script(REFUSAL, REFUSAL, Reply.ok())) {
+            WebClient client = wire.plain()
+                    .filter(wire.filter)
+                    .filter((request, next) -> Mono.deferContextual(context -> {
+                        seen.add(context.get("who"));
+                        return next.exchange(request);
+                    }))
+                    .build();
+            answer(client.get().uri("/x"))
+                    .contextWrite(context -> context.put("who", "ada"))
+                    .block(Wire.PATIENCE);
+        }
+        assertThat(seen).containsExactly("ada", "ada", "ada");
     }
 
     @Test

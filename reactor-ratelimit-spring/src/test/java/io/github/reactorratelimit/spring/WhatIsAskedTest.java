@@ -12,6 +12,7 @@ import io.github.reactorratelimit.RateLimitedException;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.Scope;
 import io.github.reactorratelimit.Share;
+import io.github.reactorratelimit.test.Reply;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -27,12 +28,14 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.http.HttpStatus;
 import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.RequestAttribute;
+import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.reactive.function.client.ClientResponse;
 import org.springframework.web.reactive.function.client.WebClient;
 import org.springframework.web.reactive.function.client.support.WebClientAdapter;
 import org.springframework.web.service.annotation.GetExchange;
 import org.springframework.web.service.annotation.HttpExchange;
+import org.springframework.web.service.annotation.PostExchange;
 import org.springframework.web.service.invoker.HttpServiceProxyFactory;
 import reactor.core.publisher.Mono;
 import reactor.test.StepVerifier;
@@ -248,6 +251,28 @@ class WhatIsAskedTest {
         assertThat(asked("endpoint")).isEqualTo("/v1/users/{id}");
         assertThat(Objects.requireNonNull(sent.get(0))).endsWith("/v1/users/7?fields=name");
         assertThat(api.snapshot().root().limits().get(0).available()).isEqualTo(7);
+    }
+
+    @HttpExchange
+    interface Orders {
+
+        @PostExchange("/x")
+        Mono<String> order(@RequestBody String order);
+    }
+
+    @Test
+    void an_http_interface_is_tried_again_with_a_permit_each_time() {
+        try (Wire wire = Wire.script(Wire.REFUSAL, Reply.ok().body("done"))) {
+            Orders orders = HttpServiceProxyFactory.builderFor(WebClientAdapter.create(wire.client))
+                    .build()
+                    .createClient(Orders.class);
+            assertThat(orders.order("book").block(Wire.PATIENCE)).isEqualTo("done");
+            assertThat(wire.log().entries())
+                    .extracting(entry -> entry.request().body())
+                    .containsExactly("book", "book");
+            assertThat(wire.taken()).isEqualTo(2);
+            wire.assertIdle();
+        }
     }
 
     @Test // B17
