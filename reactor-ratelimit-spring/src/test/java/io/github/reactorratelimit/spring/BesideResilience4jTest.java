@@ -10,8 +10,12 @@ import io.github.reactorratelimit.Limit;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.resilience4j.ratelimiter.RateLimiterConfig;
 import io.github.resilience4j.reactor.ratelimiter.operator.RateLimiterOperator;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -194,5 +198,72 @@ class BesideResilience4jTest {
         assertThat(answered).containsExactly("first");
         time.advanceTimeBy(ofMinutes(61));
         assertThat(answered).containsExactly("first", "an hour later");
+    }
+
+    // --------------------------------------------------------------------------------------------------- the table
+
+    private record Scene(String name, Function<UnaryOperator<Publisher<String>>, String> play) {
+
+        String row(String ours, String theirs) {
+            return "| " + name + " | " + ours + " | " + theirs + " |";
+        }
+    }
+
+    private String afterwards() {
+        return "sent " + sent + ", answered " + answered;
+    }
+
+    /** How many periods of an hour pass until the call of this name is answered. */
+    private int periodsUntil(String name) {
+        int periods = 0;
+        while (!answered.contains(name) && periods < 30) {
+            time.advanceTimeBy(ofMinutes(61));
+            periods++;
+        }
+        return periods;
+    }
+
+    private List<Scene> scenes() {
+        return List.of(
+                new Scene("a caller has to wait", limit -> {
+                    boolean subscribed = !signalsWhileWaiting(limit).isEmpty();
+                    return subscribed ? "has its subscription at once" : "has no subscription until its turn";
+                }),
+                new Scene("cancel while waiting, then the next", limit -> {
+                    cancelWhileWaiting(limit);
+                    return afterwards();
+                }),
+                new Scene("timeout of 1 s while waiting", limit -> {
+                    timeoutWhileWaiting(limit);
+                    return afterwards();
+                }),
+                new Scene("20 cancelled before one caller", limit -> {
+                    twentyCancelled(limit);
+                    return "goes after " + periodsUntil("last") + " h, sent " + sent.size();
+                }),
+                new Scene("one virtual hour after the first call", limit -> {
+                    anHourLater(limit);
+                    return "waits " + periodsUntil("an hour later") + " h";
+                }));
+    }
+
+    private String played(Scene scene, UnaryOperator<Publisher<String>> limit) {
+        uninstall();
+        install();
+        sent.clear();
+        answered.clear();
+        return scene.play.apply(limit);
+    }
+
+    @Test
+    void the_table_in_the_docs_is_what_each_did() throws IOException {
+        List<String> table = new ArrayList<>();
+        table.add("| one call per hour, virtual time | this library | resilience4j 2.4.0 |");
+        table.add("| --- | --- | --- |");
+        for (Scene scene : scenes()) {
+            table.add(scene.row(played(scene, ours()), played(scene, theirs())));
+        }
+        table.forEach(System.out::println);
+        assertThat(Files.readString(Path.of("../docs/webclient.md"))).contains(String.join("\n", table));
     }
 }

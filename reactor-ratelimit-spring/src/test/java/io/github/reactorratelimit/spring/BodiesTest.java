@@ -5,10 +5,12 @@ import static io.github.reactorratelimit.spring.Wire.outcome;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.RetriesExhaustedException;
 import io.github.reactorratelimit.test.Reply;
 import io.github.reactorratelimit.test.RequestLog;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
 import java.io.ByteArrayInputStream;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -61,6 +63,7 @@ class BodiesTest {
                 BodyInserters.fromPublisher(Mono.just("a").map(text -> text + "b"), String.class),
                 BodyInserters.fromDataBuffers(buffer()),
                 BodyInserters.fromValue(DefaultDataBufferFactory.sharedInstance.wrap("once".getBytes(UTF_8))),
+                BodyInserters.fromValue(Unpooled.copiedBuffer("once", UTF_8)),
                 BodyInserters.fromResource(stream()),
                 BodyInserters.fromMultipartData(form(stream()).build()),
                 BodyInserters.fromMultipartData(asyncForm().build()),
@@ -154,6 +157,21 @@ class BodiesTest {
             assertThat(outcome(wire.client.put().uri("/x").body(lines, String.class)))
                     .isEqualTo("429 later");
             assertThat(subscribed).hasValue(1);
+        }
+    }
+
+    @Test
+    void a_one_shot_publisher_that_no_connection_was_had_for_is_not_used_up() {
+        AtomicInteger subscribed = new AtomicInteger();
+        Flux<String> lines =
+                Flux.fromStream(Stream.of("a", "b")).doOnSubscribe(subscription -> subscribed.incrementAndGet());
+        try (Wire wire = Wire.always(Reply.ok())) {
+            wire.server.dispose();
+            assertThat(Wire.failure(Wire.answer(wire.client.put().uri("/x").body(lines, String.class))))
+                    .isInstanceOfSatisfying(
+                            RetriesExhaustedException.class,
+                            exhausted -> assertThat(exhausted.attempts()).isEqualTo(3));
+            assertThat(subscribed).hasValue(0);
         }
     }
 
