@@ -4,15 +4,21 @@ import static io.github.reactorratelimit.spring.Wire.REFUSAL;
 import static io.github.reactorratelimit.spring.Wire.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.test.Reply;
+import java.net.URI;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.core.io.buffer.DataBuffer;
 import org.springframework.core.io.buffer.DataBufferUtils;
+import org.springframework.http.HttpMethod;
+import org.springframework.http.HttpStatus;
+import org.springframework.web.reactive.function.client.ClientRequest;
 import org.springframework.web.reactive.function.client.ClientResponse;
 import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /** The permit stays with the response that is handed on until its body is at an end, whichever. */
@@ -55,6 +61,25 @@ class PermitUntilBodyEndsTest {
             await(() -> wire.inFlight() == 0);
             wire.assertIdle();
         }
+    }
+
+    @Test
+    void it_is_free_at_once_when_the_body_is_cancelled_whatever_the_client_says_then() {
+        RateLimiter api = Wire.limiter();
+        ClientResponse response = Objects.requireNonNull(RateLimitFilter.of(api)
+                .filter(
+                        ClientRequest.create(HttpMethod.GET, URI.create("http://api/x"))
+                                .build(),
+                        request -> Mono.just(ClientResponse.create(HttpStatus.OK)
+                                .body(Flux.never())
+                                .build()))
+                .block(Wire.PATIENCE));
+        Disposable reading = response.bodyToMono(String.class).subscribe();
+        assertThat(api.snapshot().root().limits().get(0).available()).isEqualTo(Wire.IN_FLIGHT - 1);
+
+        reading.dispose();
+
+        assertThat(api.snapshot().root().limits().get(0).available()).isEqualTo(Wire.IN_FLIGHT);
     }
 
     @Test
