@@ -432,7 +432,10 @@ final class Admission {
             more = true;
         }
         tree.forgetIdle(now);
-        alarmWanted = alarm.want(more ? Exact.NEVER : timers.firstDue(), clock.anchor());
+        boolean wanted = alarm.want(more ? Exact.NEVER : timers.firstDue(), clock.anchor());
+        if (alarmWanted != wanted) { // A volatile write costs as much as the look at a limit.
+            alarmWanted = wanted;
+        }
         return room.takeOut();
     }
 

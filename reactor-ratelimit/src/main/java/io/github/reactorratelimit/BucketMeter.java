@@ -7,7 +7,7 @@ final class BucketMeter extends Meter {
 
     BucketMeter(Limit limit, long now) {
         super(limit);
-        this.spacing = new Spacing(limit.rate(), limit.burstPermits(), now);
+        this.spacing = new Spacing(limit.pace(), now);
         spacing.move(limit.burstPermits() - limit.initialPermits());
     }
 

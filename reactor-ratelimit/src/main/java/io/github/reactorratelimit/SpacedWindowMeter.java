@@ -7,7 +7,7 @@ final class SpacedWindowMeter extends WindowMeter {
 
     SpacedWindowMeter(Limit limit) {
         super(limit);
-        this.spacing = new Spacing(limit.rate(), limit.burstPermits(), 0);
+        this.spacing = new Spacing(limit.pace(), 0);
     }
 
     @Override

@@ -196,7 +196,7 @@ final class Tree {
         return scopes;
     }
 
-    @SuppressWarnings("NonAtomicVolatileUpdate") // Only the monitor writes it.
+    @SuppressWarnings("NonAtomicVolatileUpdate") // Written under the monitor only.
     void scopes(List<Scope> changed) {
         scopes = changed;
         changes = changes + 1;
