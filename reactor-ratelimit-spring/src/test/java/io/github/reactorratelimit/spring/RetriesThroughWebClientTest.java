@@ -226,20 +226,18 @@ class RetriesThroughWebClientTest {
     }
 
     @Test
-    void the_exception_of_another_servers_answer_is_no_answer_of_ours() {
-        try (Wire wire = Wire.script(Reply.ok())) {
-            Mono<String> other = wire.plain()
-                    .build()
-                    .get()
-                    .uri("/nowhere?status=404")
-                    .retrieve()
-                    .bodyToMono(String.class);
+    void the_exception_of_another_calls_answer_is_no_answer_of_ours() {
+        ServiceRules rules = ServiceRules.create().reply("/x", Reply.ok()).reply("/other", REFUSAL);
+        try (Wire wire = Wire.to(rules)) {
+            Mono<String> other =
+                    wire.plain().build().get().uri("/other").retrieve().bodyToMono(String.class);
             WebClient client = wire.plain()
                     .filter(wire.filter)
                     .filter((request, next) -> other.then(next.exchange(request)))
                     .build();
             assertThat(failure(answer(client.get().uri("/x")))).isInstanceOf(WebClientResponseException.class);
             assertThat(wire.log().count("/x")).isZero();
+            assertThat(wire.wire()).isEqualTo(1);
         }
     }
 
