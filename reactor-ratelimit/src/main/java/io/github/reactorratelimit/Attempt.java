@@ -23,6 +23,7 @@ import reactor.util.context.Context;
  *                       DONE                                              └──► HANDED_ON
  *   cancel: from anywhere but DONE to CANCELLED         to be tried again: the first attempt
  *                                                       goes on as the loop's subscription
+ *   ANSWERED ──its body to come──► LENT, until somebody gives the permit back
  * </pre>
  *
  * The source is subscribed only after the step from WAITING to RUNNING. Whoever loses that step against a cancel does
@@ -38,9 +39,18 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private static final int CANCELLED = 5;
     private static final int ANSWERED = 6;
     private static final int OVERDUE = 7;
+    private static final int LENT = 8;
 
     /** How long a client may take to free a response that is not handed on. */
     private static final long DRAIN_NANOS = 1_000_000_000L;
+
+    /** Says of a response that is handed on, so never drained, that its permit outlasts the answer. */
+    private enum Lending implements Runnable {
+        HELD;
+
+        @Override
+        public void run() {}
+    }
 
     private static final RateLimitSignal NOTHING = RateLimitSignal.none(0);
 
@@ -56,7 +66,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private final CoreSubscriber<? super T> actual;
     private final boolean first;
     private @Nullable Context context;
-    /** What ends the attempt when the time to drain is over; one of our own, or an adapter's. */
+    /** What ends the attempt when the time to drain is over; one of our own, an adapter's, or that there is none. */
     private volatile @Nullable Runnable draining;
 
     private volatile int state;
@@ -143,6 +153,10 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
             case HANDED_ON -> {
                 Operators.terminate(UPSTREAM, this);
                 behind().abandon();
+            }
+            case LENT -> {
+                Operators.terminate(UPSTREAM, this);
+                admission().release(this);
             }
             default -> {}
         }
@@ -273,6 +287,17 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     }
 
     @Override
+    public Runnable hold() {
+        draining = Lending.HELD;
+        return () -> admission().release(this);
+    }
+
+    @Override
+    public void unrepeatable() {
+        behind().usedUp();
+    }
+
+    @Override
     public int attempt() {
         return retries == null ? 1 : retries.attempts();
     }
@@ -388,7 +413,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     public void onComplete() {
         boolean ends = !(draining instanceof Draining) && isInTime();
         if (ends && STATE.compareAndSet(this, ANSWERED, DONE)) {
-            Ticket out = concluded();
+            Ticket out = concluded(true);
             try {
                 actual.onComplete();
             } finally {
@@ -398,8 +423,9 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     }
 
     private void conclude(T element) {
-        if (STATE.compareAndSet(this, ANSWERED, DONE)) {
-            Ticket out = concluded();
+        boolean lends = draining == Lending.HELD;
+        if (STATE.compareAndSet(this, ANSWERED, lends ? LENT : DONE)) {
+            Ticket out = concluded(!lends);
             try {
                 actual.onNext(element);
                 actual.onComplete();
@@ -412,8 +438,13 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     }
 
     /** The permit is free before the caller has its answer, but those who get it next are told after that. */
-    private @Nullable Ticket concluded() {
-        Ticket out = headed ? admission().released(this) : admission().heard(this, NOTHING, 0, true);
+    private @Nullable Ticket concluded(boolean release) {
+        Ticket out = null;
+        if (!headed) {
+            out = admission().heard(this, NOTHING, 0, release);
+        } else if (release) {
+            out = admission().released(this);
+        }
         if (retries == null || !retries.isFailing()) {
             operator().budget().returnSuccess();
         }

@@ -1,6 +1,8 @@
 package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.signal.Headers;
+import java.math.BigDecimal;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +24,11 @@ public final class Failure {
         FINAL
     }
 
+    /** How many causes of an error are looked at: they may go in a circle. */
+    static final int MOST_CAUSES = 20;
+
+    private static final int TOO_MANY_REQUESTS = 429;
+    private static final int NANO_DIGITS = 9;
     private static final Headers NO_HEADERS = Headers.of();
     private static final Failure NOT_SENT = new Failure(Kind.NOT_SENT, 0, NO_HEADERS, null);
     private static final Failure INTERRUPTED = new Failure(Kind.INTERRUPTED, 0, NO_HEADERS, null);
@@ -61,6 +68,25 @@ public final class Failure {
      */
     public static Failure response(int status, Headers headers, byte[] body) {
         return new Failure(Kind.RESPONSE, status, headers, body);
+    }
+
+    /**
+     * The server refused the call for a limit, and the client has no status or headers to show for it. Taken for a 429: the
+     * scope closes for all its callers, and the call is tried again for any method.
+     *
+     * @param retryAfter the delay that the server asks for; null or negative if it asks for none
+     * @return the failure
+     */
+    public static Failure throttled(@Nullable Duration retryAfter) {
+        return retryAfter == null || retryAfter.isNegative()
+                ? response(TOO_MANY_REQUESTS, NO_HEADERS)
+                : response(TOO_MANY_REQUESTS, Headers.of("Retry-After", seconds(retryAfter)));
+    }
+
+    private static String seconds(Duration delay) {
+        return BigDecimal.valueOf(delay.getSeconds())
+                .add(BigDecimal.valueOf(delay.getNano(), NANO_DIGITS))
+                .toPlainString();
     }
 
     /**

@@ -135,6 +135,7 @@ abstract class Try extends Ticket {
     private boolean mayRetry(Outcome outcome) {
         return !retriedInside
                 && !emitted
+                && (retries == null || !retries.isUsedUp())
                 && !operator().policy().isNone()
                 && operator().isReplayable()
                 && (outcome.anyMethod() || operator().isIdempotent(demand));

@@ -39,6 +39,7 @@ class ArchitectureTest {
             "Limit",
             "Share",
             "Ledger",
+            "Pace",
             "Spacing",
             "Booking",
             "Timed",
