@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -161,7 +162,8 @@ class OperatorRaceTest { // B05, B20
             };
             Disposable paced = count(heedless.transform(limiter.<Integer>limitEach())
                     .doOnDiscard(Integer.class, n -> discarded.incrementAndGet()));
-            return new Round(() -> source.get().onNext(1), paced::dispose, () -> {});
+            CoreSubscriber<? super Integer> pacing = Objects.requireNonNull(source.get());
+            return new Round(() -> pacing.onNext(1), paced::dispose, () -> {});
         });
         assertThat(values.get() + discarded.get()).isEqualTo(ROUNDS);
     }

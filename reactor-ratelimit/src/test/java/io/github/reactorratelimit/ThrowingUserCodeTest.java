@@ -4,12 +4,12 @@ import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.reactorratelimit.RetryScript.ClientError;
 import io.github.reactorratelimit.RetryScript.Response;
 import io.github.reactorratelimit.signal.Dialects;
 import io.github.reactorratelimit.signal.Headers;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -154,12 +154,13 @@ class ThrowingUserCodeTest {
 
     @Test
     void a_failure_that_no_reader_knows_reaches_the_caller_although_a_reader_threw() {
-        server.then("unknown", null);
+        IllegalArgumentException unknown = new IllegalArgumentException("nobody knows it");
+        server.then(Mono.error(unknown));
         RateLimitOperator calls = server.on(limiter.calls().failures(error -> {
             throw BROKEN;
         }));
         assertThat(run(server.call().transform(calls.limit())).expectTerminalError())
-                .isInstanceOf(ClientError.class);
+                .isSameAs(unknown);
     }
 
     @Test
@@ -189,7 +190,7 @@ class ThrowingUserCodeTest {
             }
         };
         TestSubscriber<String> result = TestSubscriber.builder()
-                .contextPut("reactor.onErrorDropped.local", (java.util.function.Consumer<Throwable>) dropped::add)
+                .contextPut("reactor.onErrorDropped.local", (Consumer<Throwable>) dropped::add)
                 .build();
         source.transform(limiter.limit()).subscribe(result);
         assertThat(result.getReceivedOnNext()).containsExactly("answer");

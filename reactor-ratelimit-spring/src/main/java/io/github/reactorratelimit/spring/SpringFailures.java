@@ -72,7 +72,10 @@ final class SpringFailures implements FailureReader {
     }
 
     private static Failure response(WebClientResponseException answer) {
-        return Failure.response(answer.getStatusCode().value(), new SpringHeaders(answer.getHeaders()));
+        return Failure.response(
+                answer.getStatusCode().value(),
+                new SpringHeaders(answer.getHeaders()),
+                answer.getResponseBodyAsByteArray());
     }
 
     private static @Nullable Failure transport(Throwable error) {
