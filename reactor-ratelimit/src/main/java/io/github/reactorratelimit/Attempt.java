@@ -163,6 +163,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         if (refused == null) {
             run();
         } else {
+            admission().refused(this, refused);
             Retries behind = retries;
             Throwable last = behind == null ? null : behind.last();
             actual.onError(behind == null || last == null ? refused : refused.after(last, behind.maybeSent()));
@@ -173,6 +174,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         if (retries != null) {
             retries.attempted(sentAt - joinedAt);
         }
+        admission().granted(this);
         if (tells() == Tells.SENDING && operator().policy().deadlineNanos() != Exact.NEVER) {
             watch(); // The timeout starts with sending, but the deadline doesn't wait for that.
         }
@@ -274,7 +276,13 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     @Override
     public int attempt() {
-        return retries == null ? 1 : retries.attempts();
+        return number();
+    }
+
+    @Override
+    final int number() {
+        Retries behind = retries;
+        return behind == null ? 1 : behind.attempts() + (state == IDLE || state == WAITING ? 1 : 0);
     }
 
     // --------------------------------------------------------------------------------------------- as a subscriber
@@ -283,10 +291,20 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     public Context currentContext() {
         Context known = context;
         if (known == null) {
-            known = Layers.mark(actual.currentContext(), this);
+            Layers.Mark mark = new Layers.Mark(this, number(), sentAt - joinedAt);
+            known = seen(mark.in(actual.currentContext()));
             context = known;
         }
         return known;
+    }
+
+    /** What the source sees in its Context. */
+    Context seen(Context marked) {
+        return marked;
+    }
+
+    final Context callersContext() {
+        return actual.currentContext();
     }
 
     @Override
@@ -438,6 +456,10 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
             return false;
         }
         leaveSource(early);
+        Herald herald = admission().herald();
+        if (herald != null && !(outcome instanceof Again)) {
+            herald.failed(this, outcome);
+        }
         Ticket out = admission().released(this);
         try {
             if (handsOn) {

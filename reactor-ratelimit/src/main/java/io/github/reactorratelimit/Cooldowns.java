@@ -1,5 +1,6 @@
 package io.github.reactorratelimit;
 
+import io.github.reactorratelimit.RateLimitListener.Cause;
 import io.github.reactorratelimit.signal.Quota;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
@@ -20,10 +21,12 @@ final class Cooldowns {
     private static final long FLOOR_NANOS = 10_000_000L;
 
     private final Settings settings;
+    private final News news;
     private int generation;
 
-    Cooldowns(Settings settings) {
+    Cooldowns(Settings settings, News news) {
         this.settings = settings;
+        this.news = news;
     }
 
     /** What a permit granted now carries: it knows of every closing so far. */
@@ -84,7 +87,7 @@ final class Cooldowns {
             }
         }
         wait = jittered(wait, random);
-        close(now, leaf, wait, saidNanos);
+        close(now, leaf, wait, saidNanos, Cause.REFUSED);
         return new Throttle(leaf, signal, wait);
     }
 
@@ -100,14 +103,14 @@ final class Cooldowns {
             }
         }
         long wait = Exact.add(delay, signal.coarse() ? COARSE_MARGIN_NANOS : 0);
-        close(now, leaf, wait, delay);
+        close(now, leaf, wait, delay, Cause.EMPTIED);
         return new Throttle(leaf, signal, wait);
     }
 
     /** Closes for {@code wait}; what counts against the longest obeyed delay is only what the server {@code said} itself. */
-    private static void close(long now, Node leaf, long wait, long said) {
+    private void close(long now, Node leaf, long wait, long said, Cause cause) {
         leaf.gate.saidUntil = Math.max(leaf.gate.saidUntil, Exact.add(now, said));
-        leaf.close(now, Exact.add(now, wait));
+        news.closed(now, leaf, leaf.close(now, Exact.add(now, wait)), cause);
     }
 
     private static @Nullable Quota exhausted(RateLimitSignal signal) {

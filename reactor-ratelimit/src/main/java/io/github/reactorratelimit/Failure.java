@@ -1,6 +1,8 @@
 package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.signal.Headers;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What an exception says about a call: that there was a response after all, or how far the call got. It decides whether
@@ -30,11 +32,17 @@ public final class Failure {
     private final Kind kind;
     private final int status;
     private final Headers headers;
+    private final @Nullable String proxy;
 
     private Failure(Kind kind, int status, Headers headers) {
+        this(kind, status, headers, null);
+    }
+
+    private Failure(Kind kind, int status, Headers headers, @Nullable String proxy) {
         this.kind = kind;
         this.status = status;
         this.headers = headers;
+        this.proxy = proxy;
     }
 
     /**
@@ -84,6 +92,21 @@ public final class Failure {
      */
     public static Failure fatal() {
         return FINAL;
+    }
+
+    /**
+     * It was a proxy that did not let the call through. It decides nothing; {@link RateLimitListener#proxyFailed} is told.
+     *
+     * @param address host and port of the proxy, without its login
+     * @return the failure, of the same meaning
+     */
+    public Failure atProxy(String address) {
+        return new Failure(kind, status, headers, Objects.requireNonNull(address, "address"));
+    }
+
+    @Nullable
+    String proxy() {
+        return proxy;
     }
 
     /** Whether the request certainly did not reach the server. */

@@ -19,18 +19,29 @@ final class Layers {
 
     private Layers() {}
 
-    static Context mark(Context context, Attempt<?> attempt) {
-        return context.put(MARK, attempt);
-    }
+    /**
+     * What an attempt leaves of itself.
+     *
+     * @param attempt who can be claimed
+     * @param number which attempt of its call it is
+     * @param waitedNanos how long it waited for its permit
+     */
+    record Mark(Attempt<?> attempt, int number, long waitedNanos) {
 
-    static void claim(ContextView context, boolean retries) {
-        Attempt<?> outer = context.isEmpty() ? null : attempt(context);
-        if (outer != null) {
-            outer.claim(retries);
+        Context in(Context context) {
+            return context.put(MARK, this);
         }
     }
 
-    static @Nullable Attempt<?> attempt(ContextView context) {
-        return context.getOrDefault(MARK, null);
+    static void claim(ContextView context, boolean retries) {
+        Mark outer = mark(context);
+        if (outer != null) {
+            outer.attempt.claim(retries);
+        }
+    }
+
+    /** What the attempt around left, if there is one. */
+    static @Nullable Mark mark(ContextView context) {
+        return context.isEmpty() ? null : context.getOrDefault(MARK, null);
     }
 }

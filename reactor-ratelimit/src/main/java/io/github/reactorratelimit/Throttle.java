@@ -21,6 +21,10 @@ final class Throttle {
         this.waitNanos = waitNanos;
     }
 
+    long waitNanos() {
+        return waitNanos;
+    }
+
     void log(String limiter) {
         if (signal.throttled()) {
             LOG.warn("limiter={} key={} status={} wait={}: {}", limiter, keys, signal.status(), pause(), signal);
