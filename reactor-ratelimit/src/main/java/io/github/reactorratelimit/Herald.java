@@ -82,7 +82,7 @@ final class Herald {
 
     void answered(Ticket ticket, RateLimitSignal signal, long closedNanos) {
         each(ticket, (listener, who) -> listener.answered(who, signal));
-        if (signal.throttled() || signal.terminal() != null) {
+        if (signal.throttled()) {
             Duration closed = Duration.ofNanos(closedNanos);
             each(ticket, (listener, who) -> listener.throttled(who, signal, closed));
         }
@@ -143,7 +143,7 @@ final class Herald {
             Closing closing = new Closing(
                     settings.name(),
                     keys,
-                    endpoint(item.node()),
+                    tree.endpoint(item.node()),
                     Duration.ofNanos(item.remainingNanos()),
                     Duration.ofNanos(item.addedNanos()),
                     item.cause());
@@ -195,7 +195,7 @@ final class Herald {
         Slot slot = ticket.slot;
         return slot == null
                 ? who(ticket, 0, tree.keys(ticket.demand)) // Cancelled before it got anywhere.
-                : who(ticket, slot.lane, Tree.labels(slot.node), endpoint(slot.node));
+                : who(ticket, slot.lane, Tree.labels(slot.node), tree.endpoint(slot.node));
     }
 
     private Subject who(Ticket ticket, int lane, Object[] keys) {
@@ -205,13 +205,5 @@ final class Herald {
     private Subject who(Ticket ticket, int lane, List<String> labels, @Nullable String endpoint) {
         String laneName = settings.lanes().name(lane);
         return new Subject(ticket, settings.name(), labels, endpoint, laneName, ticket.demand, ticket.number());
-    }
-
-    private @Nullable String endpoint(Node leaf) {
-        Object[] keys = new Object[leaf.depth];
-        for (Node node = leaf; node.parent != null; node = node.parent) {
-            keys[node.depth - 1] = node.key;
-        }
-        return tree.endpoint(keys);
     }
 }

@@ -67,6 +67,15 @@ public final class RateLimiterSpec {
                 STANDARD.named(name), List.of(), List.of(), Dialects.standard(), Schedulers::parallel);
     }
 
+    /**
+     * The limiter's name in messages and metrics.
+     *
+     * @return the name
+     */
+    public String name() {
+        return settings.name();
+    }
+
     private RateLimiterSpec with(Settings changed) {
         return new RateLimiterSpec(changed, rootLimits, scopes, dialect, schedulers);
     }

@@ -213,6 +213,16 @@ final class Tree {
         return null;
     }
 
+    /** As {@link #endpoint(Object[])}, of the keys of a node. */
+    @Nullable
+    String endpoint(Node leaf) {
+        Object[] keys = new Object[leaf.depth];
+        for (Node node = leaf; node.parent != null; node = node.parent) {
+            keys[node.depth - 1] = node.key;
+        }
+        return endpoint(keys);
+    }
+
     List<Scope> scopes() {
         return scopes;
     }
