@@ -11,6 +11,7 @@ import io.netty.handler.timeout.TimeoutException;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.ConnectException;
+import java.net.InetSocketAddress;
 import java.net.NoRouteToHostException;
 import java.net.SocketException;
 import java.net.UnknownHostException;
@@ -23,7 +24,9 @@ import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLHandshakeException;
 import org.jspecify.annotations.Nullable;
 import reactor.netty.channel.AbortedException;
+import reactor.netty.http.client.HttpClientConfig;
 import reactor.netty.http.client.PrematureCloseException;
+import reactor.netty.transport.ProxyProvider;
 
 /**
  * The one table of what Reactor Netty's failures mean. A proxy's answer is looked for first, in all causes: the client
@@ -163,6 +166,31 @@ final class NettyFailures implements FailureReader {
     }
 
     // -------------------------------------------------------------------------------------------------- proxies
+
+    /** The proxy that did not let a call through, or could not be reached; null if it was not for a proxy that it failed. */
+    static @Nullable String proxy(Throwable error, HttpClientConfig config) {
+        ProxyProvider configured = config.proxyProvider();
+        if (configured == null || !(configured.getSocketAddress().get() instanceof InetSocketAddress address)) {
+            return null;
+        }
+        String proxy = address.getHostString() + ":" + address.getPort();
+        return proxyRefusal(error) != null || isConnectTo(address, error) ? proxy : null;
+    }
+
+    /** The message of a failed connect ends with its address: "Connection refused: proxy.example/10.0.0.1:3128". */
+    private static boolean isConnectTo(InetSocketAddress address, Throwable error) {
+        Throwable cause = error;
+        for (int i = 0; cause != null && i < MOST_CAUSES; i++) {
+            String message = String.valueOf(cause.getMessage());
+            if (cause instanceof ConnectException
+                    && message.endsWith(":" + address.getPort())
+                    && message.contains(address.getHostString())) {
+                return true;
+            }
+            cause = cause.getCause();
+        }
+        return false;
+    }
 
     private static @Nullable ProxyConnectException proxyRefusal(Throwable error) {
         Throwable cause = error;
