@@ -149,7 +149,7 @@ final class Admission {
     /** Its subscriber gets the refusal. */
     void refused(Ticket ticket, Throwable why) {
         if (herald != null) {
-            herald.refused(ticket, now() - ticket.joinedAt, why);
+            herald.refused(ticket, ticket.slot == null ? 0 : now() - ticket.joinedAt, why);
         }
     }
 

@@ -5,10 +5,15 @@ import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.Exceptions;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Hooks;
+import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 import reactor.util.context.Context;
 
@@ -179,7 +184,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
             watch(); // The timeout starts with sending, but the deadline doesn't wait for that.
         }
         try {
-            limited.open(this).subscribe(this);
+            source().subscribe(this);
         } catch (Throwable e) {
             // No publisher, or one that throws instead of failing: nobody else would ever end this attempt.
             Exceptions.throwIfFatal(e);
@@ -189,6 +194,17 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         if (tells() == Tells.HEAD && state == RUNNING) {
             watch();
         }
+    }
+
+    /** What is subscribed. The thread that grants may carry the thread-locals of whoever set the timer: not its caller's. */
+    private Publisher<? extends T> source() {
+        if (!Hooks.isAutomaticContextPropagationEnabled()) {
+            return limited.open(this);
+        }
+        // Writing to the Context restores them, for all that happens in the subscription.
+        return limited.isSingle()
+                ? Mono.defer(() -> Mono.<T>from(limited.open(this))).contextWrite(Function.identity())
+                : Flux.defer(() -> Flux.<T>from(limited.open(this))).contextWrite(Function.identity());
     }
 
     private void watch() {
