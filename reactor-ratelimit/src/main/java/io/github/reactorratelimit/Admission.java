@@ -87,22 +87,22 @@ final class Admission {
             long raw = scheduler.now(TimeUnit.NANOSECONDS);
             Node leaf;
             boolean decided = false;
+            boolean left = false;
             Queue queue = null;
             Ticket out;
             synchronized (monitor) {
                 long now = begin(scheduler, raw);
                 leaf = leaf(now, demand, keys, limits);
                 // A ticket that was cancelled before it got here is done.
-                if (leaf != null && ticket.stage == Stage.NEW) {
+                left = leaf != null && ticket.stage != Stage.NEW;
+                if (leaf != null && !left) {
                     admit(now, ticket, leaf, lane, restNanos, maxWaitNanos);
                     decided = ticket.stage == Stage.HELD || ticket.refusal() != null;
                     queue = decided || herald == null ? null : room.queue(now, ticket);
                 }
                 out = finish(now);
             }
-            if (queue != null && herald != null) {
-                herald.waiting(ticket, queue);
-            }
+            tell(ticket, queue, left);
             carryOut(out);
             if (leaf != null) {
                 if (decided) {
@@ -126,6 +126,15 @@ final class Admission {
             herald.asked(ticket, lane, keys);
         }
         return keys;
+    }
+
+    /** What became of asking, if it isn't decided yet: it waits, or it had left by then. */
+    private void tell(Ticket ticket, @Nullable Queue queue, boolean left) {
+        if (herald != null && queue != null) {
+            herald.waiting(ticket, queue);
+        } else if (herald != null && left) {
+            herald.left(ticket, 0);
+        }
     }
 
     private KeyLimits limitsOf(@Nullable Ticket asking, Object[] keys) {
@@ -404,16 +413,18 @@ final class Admission {
         long now;
         long heldNanos;
         Ending ending;
+        boolean asked;
         synchronized (monitor) {
             now = begin(scheduler, raw);
+            asked = ticket.stage != Stage.NEW; // Else who asks for it sees that it has left.
             heldNanos = now - ticket.sentAt;
             ending = room.end(now, ticket, cancelled, unused);
             out = finish(now);
         }
         if (herald != null) {
-            if (unused) {
+            if (unused && asked) {
                 herald.left(ticket, ticket.slot == null ? 0 : now - ticket.joinedAt);
-            } else {
+            } else if (!unused) {
                 tell(herald, ticket, heldNanos, ending);
             }
         }

@@ -33,7 +33,7 @@ import reactor.util.context.Context;
  * The source is subscribed only after the step from WAITING to RUNNING. Whoever loses that step against a cancel does
  * nothing: the cancel gives back.
  */
-class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchange {
+class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchange, Layers.Mark {
 
     private static final int IDLE = 0;
     private static final int WAITING = 1;
@@ -296,9 +296,14 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     }
 
     @Override
-    final int number() {
+    public final int number() {
         Retries behind = retries;
-        return behind == null ? 1 : behind.attempts() + (state == IDLE || state == WAITING ? 1 : 0);
+        return first || behind == null ? 1 : behind.attempts() + (state == IDLE || state == WAITING ? 1 : 0);
+    }
+
+    @Override
+    public final long waitedNanos() {
+        return sentAt - joinedAt;
     }
 
     // --------------------------------------------------------------------------------------------- as a subscriber
@@ -307,8 +312,9 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     public Context currentContext() {
         Context known = context;
         if (known == null) {
-            Layers.Mark mark = new Layers.Mark(this, number(), sentAt - joinedAt);
-            known = seen(mark.in(actual.currentContext()));
+            boolean tellsSending = tells() == Tells.SENDING;
+            Layers.Mark mark = tellsSending ? new Layers.Sending(this, number(), waitedNanos()) : this;
+            known = seen(Layers.mark(actual.currentContext(), mark));
             context = known;
         }
         return known;

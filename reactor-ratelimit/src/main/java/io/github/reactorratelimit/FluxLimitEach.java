@@ -264,9 +264,7 @@ final class FluxLimitEach<T> extends Flux<T> {
         }
 
         void discard() {
-            if (asked) {
-                pacing.admission.cancel(this);
-            }
+            pacing.admission.cancel(this);
             Operators.onDiscard(value, pacing.currentContext());
         }
     }

@@ -54,7 +54,7 @@ final class Herald {
             });
             ticket.watchedBy(new Watch(who, own));
         }
-        each(ticket, (listener, subject) -> listener.asked(who));
+        each(ticket, who, RateLimitListener::asked);
     }
 
     void waiting(Ticket ticket, Queue queue) {
@@ -159,7 +159,11 @@ final class Herald {
 
     private void each(Ticket ticket, Event event) {
         Watch watch = ticket.watched();
-        Subject who = watch == null ? who(ticket) : watch.who();
+        each(ticket, watch == null ? who(ticket) : watch.who(), event);
+    }
+
+    private void each(Ticket ticket, Subject who, Event event) {
+        Watch watch = ticket.watched();
         each(listener -> event.tell(listener, who));
         if (watch != null) {
             for (OfAttempt listener : watch.listeners()) {
@@ -194,7 +198,10 @@ final class Herald {
     private Subject who(Ticket ticket) {
         Slot slot = ticket.slot;
         return slot == null
-                ? who(ticket, 0, tree.keys(ticket.demand)) // Cancelled before it got anywhere.
+                ? who(
+                        ticket,
+                        settings.lanes().indexOf(ticket.demand.lane()),
+                        tree.keys(ticket.demand)) // It got nowhere.
                 : who(ticket, slot.lane, Tree.labels(slot.node), tree.endpoint(slot.node));
     }
 

@@ -19,24 +19,36 @@ final class Layers {
 
     private Layers() {}
 
-    /**
-     * What an attempt leaves of itself.
-     *
-     * @param attempt who can be claimed
-     * @param number which attempt of its call it is
-     * @param waitedNanos how long it waited for its permit
-     */
-    record Mark(Attempt<?> attempt, int number, long waitedNanos) {
+    /** What an attempt leaves of itself: itself, or what is known of it before it is sent. */
+    interface Mark {
 
-        Context in(Context context) {
-            return context.put(MARK, this);
+        /** An inner operator was subscribed. */
+        void claim(boolean retriesToo);
+
+        /** Which attempt of its call it is. */
+        int number();
+
+        /** How long it waited for its permit. */
+        long waitedNanos();
+    }
+
+    /** The mark of an attempt that will tell when it is sent, and forget then when it was granted. */
+    record Sending(Attempt<?> attempt, int number, long waitedNanos) implements Mark {
+
+        @Override
+        public void claim(boolean retriesToo) {
+            attempt.claim(retriesToo);
         }
+    }
+
+    static Context mark(Context context, Mark mark) {
+        return context.put(MARK, mark);
     }
 
     static void claim(ContextView context, boolean retries) {
         Mark outer = mark(context);
         if (outer != null) {
-            outer.attempt.claim(retries);
+            outer.claim(retries);
         }
     }
 

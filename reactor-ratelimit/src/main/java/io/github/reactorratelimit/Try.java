@@ -35,7 +35,7 @@ abstract class Try extends Ticket {
     abstract RateLimitOperator operator();
 
     /** An inner operator was subscribed: this one only limits. */
-    void claim(boolean retriesToo) {
+    public final void claim(boolean retriesToo) {
         heardInside = true;
         if (retriesToo) {
             retriedInside = true;

@@ -71,8 +71,7 @@ final class WaitingRoom {
         Line line = slot.line;
         long ahead = line == null ? 0 : Math.max(0, line.ahead(ticket.front) - Line.weight(ticket));
         boolean fits = outlook.look(now, slot.node, ticket.demand, slot.lane);
-        long at = Math.max(
-                outlook.readyAt, Outlook.expectedAt(now, slot.node, ticket.demand, slot.lane, ahead));
+        long at = Math.max(outlook.readyAt, Outlook.expectedAt(now, slot.node, ticket.demand, slot.lane, ahead));
         Duration expected = at == Exact.NEVER ? null : Duration.ofNanos(at - now);
         return new Queue(fits ? null : outlook.limit, ahead, expected);
     }

@@ -75,8 +75,9 @@ class AttemptInContextTest {
         List<String> seen = new ArrayList<>();
         limiter.calls()
                 .<String>exchange(
-                        GET, exchange -> seen().delaySubscription(Mono.delay(ofSeconds(3), time)
-                                .doOnNext(connected -> exchange.sent())))
+                        GET,
+                        exchange -> seen().delaySubscription(
+                                        Mono.delay(ofSeconds(3), time).doOnNext(connected -> exchange.sent())))
                 .subscribe(seen::add);
         time.advanceTimeBy(ofSeconds(9));
         assertThat(seen).containsExactly("1 after PT0S for nobody");
@@ -108,7 +109,9 @@ class AttemptInContextTest {
             RateLimiter limiter = limiter(Limit.of(1, ofSeconds(10)));
             limiter.tryAcquire();
             List<String> seen = new ArrayList<>();
-            Mono.just("other").transform(limiter.limit()).as(Mono::from)
+            Mono.just("other")
+                    .transform(limiter.limit())
+                    .as(Mono::from)
                     .contextWrite(context -> context.put("user", "bob"))
                     .subscribe(); // It sets the timer that grants both.
             Callable<String> call = () -> "calls as " + user.get();

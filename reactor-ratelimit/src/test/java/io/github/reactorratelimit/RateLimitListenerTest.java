@@ -1,6 +1,7 @@
 package io.github.reactorratelimit;
 
 import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -49,7 +50,7 @@ class RateLimitListenerTest {
         TestSubscriber<Response> result = server.call()
                 .transform(server.on(limiter.calls()).retry(policy).limit(GET))
                 .subscribeWith(TestSubscriber.create());
-        time.advance(ofSeconds(120));
+        time.advance(ofMinutes(2));
         assertThat(result.isTerminated()).isTrue();
         return result;
     }
@@ -129,15 +130,15 @@ class RateLimitListenerTest {
         RateLimiter limiter = limiter(Limit.inFlight(1));
         Asked first = time.ask(limiter);
         Disposable second = limiter.acquire(Demand.one()).subscribe();
-        Disposable third = Mono.never().transform(limiter.limit()).as(Flux::from).subscribe();
+        Disposable third =
+                Mono.never().transform(limiter.limit()).as(Flux::from).subscribe();
         told.take();
         time.advance(ofSeconds(7));
         second.dispose();
         third.dispose();
         first.permit().release();
 
-        assertThat(told.take())
-                .containsExactly("1 left after PT7S", "1 left after PT7S", "1 released after PT7S DONE");
+        assertThat(told.take()).containsExactly("1 left after PT7S", "1 left after PT7S", "1 released after PT7S DONE");
     }
 
     @Test
@@ -203,7 +204,8 @@ class RateLimitListenerTest {
     void every_element_that_is_paced_has_a_permit_of_its_own() {
         RateLimiter limiter = limiter(Limit.of(2, ofSeconds(10)));
         TestPublisher<Integer> source = TestPublisher.create();
-        Disposable paced = source.flux().transform(limiter.limitEach()).as(Flux::from).subscribe();
+        Disposable paced =
+                source.flux().transform(limiter.limitEach()).as(Flux::from).subscribe();
         source.next(1, 2, 3);
         paced.dispose();
 
@@ -276,7 +278,11 @@ class RateLimitListenerTest {
     @Test
     void a_retry_tells_why_and_when_and_a_call_that_gives_up_tells_that() {
         server.then("refused", Failure.notSent()).then(500).then("reset", Failure.interrupted());
-        call(limiter(), RetryPolicy.attempts(3).backoff(Backoff.exponential(ofSeconds(4), ofSeconds(60)).jitter(0)));
+        call(
+                limiter(),
+                RetryPolicy.attempts(3)
+                        .backoff(
+                                Backoff.exponential(ofSeconds(4), ofSeconds(60)).jitter(0)));
 
         assertThat(told.take().stream().filter(line -> !line.contains("own listener") && !line.contains("begins")))
                 .containsExactly(
@@ -317,7 +323,8 @@ class RateLimitListenerTest {
 
     @Test
     void a_scope_is_told_to_close_by_an_empty_quota_by_a_503_and_by_hand_and_to_open_once() {
-        RateLimiter limiter = spec().scope(Scope.by("api").limits(Limit.inFlight(5))).build();
+        RateLimiter limiter =
+                spec().scope(Scope.by("api").limits(Limit.inFlight(5))).build();
         Demand whom = Demand.of("api", "L");
         told.take();
         limiter.pause(whom, ofSeconds(5));
@@ -355,7 +362,9 @@ class RateLimitListenerTest {
                 .subscribe();
         time.advance(ofSeconds(60));
         assertThat(told.take())
-                .contains("closed [api=L] for PT0.25S, PT0.25S more, UNAVAILABLE", "1 again as 2, UNAVAILABLE, in PT0.25S");
+                .contains(
+                        "closed [api=L] for PT0.25S, PT0.25S more, UNAVAILABLE",
+                        "1 again as 2, UNAVAILABLE, in PT0.25S");
     }
 
     @Test
@@ -380,8 +389,9 @@ class RateLimitListenerTest {
         limiter.tryAcquire(any.and("endpoint", "/search"));
         limiter.tryAcquire(any.and("endpoint", "/elsewhere"));
 
-        assertThat(told.subjects).extracting(Subject::endpoint).containsExactly(
-                "/users/{id}", "/users/{id}", "/search", "/search", null, null);
+        assertThat(told.subjects)
+                .extracting(Subject::endpoint)
+                .containsExactly("/users/{id}", "/users/{id}", "/search", "/search", null, null);
         Subject first = told.subjects.get(0);
         assertThat(first.keys()).hasSize(2).noneMatch(key -> key.contains("secret"));
         assertThat(first.lane()).isEqualTo("background");
@@ -389,6 +399,17 @@ class RateLimitListenerTest {
         assertThat(first.demand().attribute("user")).isEqualTo("bob");
         assertThat(told.subjects.get(1)).as("of the grant").isEqualTo(first);
         assertThat(told.subjects.get(1).keys()).isEqualTo(first.keys());
+    }
+
+    @Test
+    void who_is_refused_at_once_stood_in_the_lane_it_named() {
+        RateLimiter limiter = spec().limit(Limit.of(1, ofSeconds(10)))
+                .lane("background", Share.of(1))
+                .build();
+        limiter.tryAcquire();
+        told.subjects.clear();
+        limiter.tryAcquire(Demand.one().lane("background"));
+        assertThat(told.subjects).extracting(Subject::lane).containsOnly("background");
     }
 
     @Test
@@ -420,12 +441,17 @@ class RateLimitListenerTest {
         log.setLevel(Level.WARN);
         try {
             RateLimiter limiter = time.spec().listener(broken).listener(told).build();
-            Mono<String> call = Mono.just("x").transform(limiter.<String>limit()).as(Mono::from);
+            Mono<String> call =
+                    Mono.just("x").transform(limiter.<String>limit()).as(Mono::from);
             assertThat(call.repeat(9).collectList().block()).hasSize(10);
-            assertThat(told.lines).filteredOn(line -> line.equals("1 released after PT0S DONE")).hasSize(10);
-            assertThat(lines.list).singleElement().satisfies(line -> assertThat(line.getFormattedMessage())
-                    .contains("limiter=test")
-                    .contains("threw"));
+            assertThat(told.lines)
+                    .filteredOn(line -> line.equals("1 released after PT0S DONE"))
+                    .hasSize(10);
+            assertThat(lines.list)
+                    .singleElement()
+                    .satisfies(line -> assertThat(line.getFormattedMessage())
+                            .contains("limiter=test")
+                            .contains("threw"));
         } finally {
             log.detachAppender(lines);
             log.setLevel(null);
@@ -486,14 +512,19 @@ class RateLimitListenerTest {
                 look();
             }
         };
-        limiter[0] = time.spec().limit(Limit.inFlight(1)).listener(looks).listener(looking).build();
+        limiter[0] = time.spec()
+                .limit(Limit.inFlight(1))
+                .listener(looks)
+                .listener(looking)
+                .build();
         Asked first = time.ask(limiter[0]);
         time.ask(limiter[0]);
-        first.permit().complete(RateLimitSignal.of(429)
-                .throttled(true)
-                .hint(ofSeconds(1))
-                .delay(ofSeconds(1))
-                .build());
+        first.permit()
+                .complete(RateLimitSignal.of(429)
+                        .throttled(true)
+                        .hint(ofSeconds(1))
+                        .delay(ofSeconds(1))
+                        .build());
         time.advance(ofSeconds(5));
         assertThat(asked[0]).as("%s", looking.lines).isEqualTo(9);
     }

@@ -41,7 +41,13 @@ class SnapshotTest {
         assertThat(snapshot.waiting()).isEqualTo(4);
         assertThat(snapshot.root())
                 .isEqualTo(new ScopeState(
-                        List.of(), null, List.of(), List.of(new LimitState(IN_FLIGHT, 3, null)), Duration.ZERO, 0, List.of()));
+                        List.of(),
+                        null,
+                        List.of(),
+                        List.of(new LimitState(IN_FLIGHT, 3, null)),
+                        Duration.ZERO,
+                        0,
+                        List.of()));
         assertThat(snapshot.scopes().subList(1, 3))
                 .containsExactly(
                         new ScopeState(

@@ -42,7 +42,7 @@ class ToldOverTheWireTest {
 
     private static List<String> lines(Wire wire, String name) {
         return wire.log().entries().stream()
-                .map(entry -> String.valueOf(entry.headers().get(name)))
+                .map(entry -> String.valueOf(entry.header(name)))
                 .toList();
     }
 
@@ -61,7 +61,8 @@ class ToldOverTheWireTest {
             assertThat(wire.wire()).isEqualTo(3);
             assertThat(lines(wire, "X-Attempt")).containsExactly("1", "1", "2");
             assertThat(lines(wire, "X-Waited"))
-                    .allMatch(millis -> Duration.ofMillis(Long.parseLong(millis)).compareTo(Wire.PATIENCE) < 0);
+                    .allMatch(
+                            millis -> Duration.ofMillis(Long.parseLong(millis)).compareTo(Wire.PATIENCE) < 0);
             assertThat(lines(wire, "X-Waited").subList(0, 2)).containsExactly("0", "0");
         }
     }
@@ -84,9 +85,8 @@ class ToldOverTheWireTest {
                         .nonProxyHostsPredicate(host -> false)
                         .username("user")
                         .password(user -> "hush"));
-        return answer(RateLimitedHttpClient.of(client, api.calls().retry(QUICK))
-                .get()
-                .uri(server.baseUrl() + "/x"));
+        return answer(
+                RateLimitedHttpClient.of(client, api.calls().retry(QUICK)).get().uri(server.baseUrl() + "/x"));
     }
 
     @Test
@@ -117,9 +117,8 @@ class ToldOverTheWireTest {
         RateLimitedServer gone = ServiceRules.create().start();
         gone.dispose();
         HttpClient client = HttpClient.newConnection();
-        failure(answer(RateLimitedHttpClient.of(client, api.calls().retry(QUICK))
-                .get()
-                .uri(gone.baseUrl() + "/x")));
+        failure(answer(
+                RateLimitedHttpClient.of(client, api.calls().retry(QUICK)).get().uri(gone.baseUrl() + "/x")));
         assertThat(proxies).isEmpty();
     }
 }

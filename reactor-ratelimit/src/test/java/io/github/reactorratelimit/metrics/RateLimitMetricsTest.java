@@ -72,8 +72,9 @@ class RateLimitMetricsTest {
 
     @Test
     void acquiring_is_timed_by_waiting_and_outcome() {
-        RateLimiter limiter =
-                spec().limit(Limit.of(1, ofSeconds(10))).lane("slow", Share.of(1)).build();
+        RateLimiter limiter = spec().limit(Limit.of(1, ofSeconds(10)))
+                .lane("slow", Share.of(1))
+                .build();
         limiter.acquire(Demand.one()).subscribe();
         limiter.acquire(Demand.one()).subscribe();
         limiter.acquire(Demand.one().lane("slow")).subscribe().dispose();
@@ -118,8 +119,10 @@ class RateLimitMetricsTest {
         RateLimiter after = spec().limit(Limit.inFlight(7)).build();
         assertThat(gauge("ratelimit.waiting")).isZero();
         after.tryAcquire();
-        assertThat(gauge("ratelimit.permits.available", "limit", "7 requests in flight")).isEqualTo(6);
-        assertThat(gauge("ratelimit.permits.available", "limit", "1 requests in flight")).isNaN();
+        assertThat(gauge("ratelimit.permits.available", "limit", "7 requests in flight"))
+                .isEqualTo(6);
+        assertThat(gauge("ratelimit.permits.available", "limit", "1 requests in flight"))
+                .isNaN();
     }
 
     @Test
@@ -130,14 +133,19 @@ class RateLimitMetricsTest {
         refuse(limiter, at("/elsewhere", "c"), 503, 2);
         limiter.pause(at("/search", "a"), ofSeconds(4));
 
-        assertThat(count("ratelimit.refusals", "endpoint", "/search", "status", "429")).isEqualTo(2);
-        assertThat(count("ratelimit.refusals", "endpoint", "other", "status", "503")).isEqualTo(1);
+        assertThat(count("ratelimit.refusals", "endpoint", "/search", "status", "429"))
+                .isEqualTo(2);
+        assertThat(count("ratelimit.refusals", "endpoint", "other", "status", "503"))
+                .isEqualTo(1);
         assertThat(registry.get("ratelimit.cooldown")
                         .tags("endpoint", "/search", "cause", "refused")
                         .timer()
                         .totalTime(TimeUnit.SECONDS))
                 .isEqualTo(8);
-        assertThat(registry.get("ratelimit.cooldown").tags("cause", "by_hand").timer().totalTime(TimeUnit.SECONDS))
+        assertThat(registry.get("ratelimit.cooldown")
+                        .tags("cause", "by_hand")
+                        .timer()
+                        .totalTime(TimeUnit.SECONDS))
                 .as("only what it adds")
                 .isEqualTo(1);
     }
@@ -169,10 +177,13 @@ class RateLimitMetricsTest {
                 .subscribe();
         time.advanceTimeBy(ofMinutes(1));
 
-        assertThat(count("ratelimit.retries", "endpoint", "/users/{id}", "reason", "not_sent")).isEqualTo(1);
-        assertThat(count("ratelimit.retries", "endpoint", "/users/{id}", "reason", "failed")).isEqualTo(1);
+        assertThat(count("ratelimit.retries", "endpoint", "/users/{id}", "reason", "not_sent"))
+                .isEqualTo(1);
+        assertThat(count("ratelimit.retries", "endpoint", "/users/{id}", "reason", "failed"))
+                .isEqualTo(1);
         assertThat(count("ratelimit.exhausted", "endpoint", "/users/{id}")).isEqualTo(1);
-        assertThat(count("ratelimit.proxy.failures", "proxy", "proxy.example:3128")).isEqualTo(1);
+        assertThat(count("ratelimit.proxy.failures", "proxy", "proxy.example:3128"))
+                .isEqualTo(1);
     }
 
     private int calls;
@@ -208,7 +219,8 @@ class RateLimitMetricsTest {
                 .scope(Scope.by("user").limitsBy(key -> List.of(Limit.of(1 + calls++, ofSeconds(7)))))
                 .build();
         for (int i = 0; i < 1_000; i++) {
-            Demand demand = at(i % 2 == 0 ? "/users/" + i : "/path-" + i, "secret-" + i).and("user", "user-" + i);
+            Demand demand =
+                    at(i % 2 == 0 ? "/users/" + i : "/path-" + i, "secret-" + i).and("user", "user-" + i);
             refuse(limiter, demand, 429, 1);
             int proxy = i;
             Mono.error(IllegalStateException::new)

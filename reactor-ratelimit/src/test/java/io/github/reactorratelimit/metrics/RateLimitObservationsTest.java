@@ -96,8 +96,7 @@ class RateLimitObservationsTest {
                 .transform(limiter.<String>limit(Demand.of("endpoint", "/search")))
                 .as(Mono::from);
         limiter.tryAcquire(Demand.of("endpoint", "/search"));
-        call.contextWrite(context ->
-                        context.put("caller", "alice").put(ObservationThreadLocalAccessor.KEY, caller))
+        call.contextWrite(context -> context.put("caller", "alice").put(ObservationThreadLocalAccessor.KEY, caller))
                 .subscribe(answers::add);
         time.advanceTimeBy(ofSeconds(60));
         caller.stop();
@@ -185,8 +184,9 @@ class RateLimitObservationsTest {
         RateLimiter quiet = RateLimiter.named("quiet")
                 .listener(RateLimitObservations.of(ObservationRegistry.NOOP))
                 .build();
-        Mono<Boolean> observed = Mono.deferContextual(
-                context -> Mono.just(context.hasKey(ObservationThreadLocalAccessor.KEY)));
-        assertThat(observed.transform(quiet.<Boolean>limit()).as(Mono::from).block()).isFalse();
+        Mono<Boolean> observed =
+                Mono.deferContextual(context -> Mono.just(context.hasKey(ObservationThreadLocalAccessor.KEY)));
+        assertThat(observed.transform(quiet.<Boolean>limit()).as(Mono::from).block())
+                .isFalse();
     }
 }
