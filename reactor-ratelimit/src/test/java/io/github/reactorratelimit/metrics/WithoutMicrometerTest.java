@@ -9,10 +9,13 @@ import java.net.URL;
 import java.net.URLClassLoader;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /** Micrometer is an optional dependency. */
 class WithoutMicrometerTest {
+
+    private static final Pattern ENTRIES = Pattern.compile(File.pathSeparator, Pattern.LITERAL);
 
     /** What a user without Micrometer runs. */
     public static final class Program {
@@ -29,7 +32,7 @@ class WithoutMicrometerTest {
 
     private static URL[] classPathWithoutMicrometer() throws Exception {
         List<URL> urls = new ArrayList<>();
-        for (String entry : System.getProperty("java.class.path").split(File.pathSeparator)) {
+        for (String entry : ENTRIES.split(System.getProperty("java.class.path"))) {
             if (!entry.contains("micrometer") && !entry.contains("context-propagation")) {
                 urls.add(new File(entry).toURI().toURL());
             }
