@@ -18,6 +18,7 @@ import java.net.UnknownHostException;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.UnresolvedAddressException;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLException;
@@ -169,12 +170,33 @@ final class NettyFailures implements FailureReader {
 
     /** The proxy that did not let a call through, or could not be reached; null if it was not for a proxy that it failed. */
     static @Nullable String proxy(Throwable error, HttpClientConfig config) {
-        ProxyProvider configured = config.proxyProvider();
+        if (!config.hasProxy()) {
+            return null;
+        }
+        ProxyConnectException refusal = proxyRefusal(error);
+        String told = refusal == null ? null : hostAndPort(proxyIn(String.valueOf(refusal.getMessage())));
+        if (told != null) {
+            return told;
+        }
+        ProxyProvider known = config.proxyProvider();
+        Supplier<ProxyProvider> later = config.proxyProviderSupplier();
+        ProxyProvider configured = known != null || later == null ? known : later.get();
         if (configured == null || !(configured.getSocketAddress().get() instanceof InetSocketAddress address)) {
             return null;
         }
-        String proxy = address.getHostString() + ":" + address.getPort();
-        return proxyRefusal(error) != null || isConnectTo(address, error) ? proxy : null;
+        return refusal != null || isConnectTo(address, error)
+                ? address.getHostString() + ":" + address.getPort()
+                : null;
+    }
+
+    /** "proxy.example:3128" of "proxy.example/10.0.0.1:3128", or null if it is no address. */
+    private static @Nullable String hostAndPort(String address) {
+        int port = address.lastIndexOf(':');
+        int slash = address.indexOf('/');
+        if (port < 0) {
+            return null;
+        }
+        return slash <= 0 ? address.substring(slash + 1) : address.substring(0, slash) + address.substring(port);
     }
 
     /** The message of a failed connect ends with its address: "Connection refused: proxy.example/10.0.0.1:3128". */
