@@ -51,7 +51,7 @@ final class Admission {
         this.turns = new Turns(tree.root, timers, settings.ageingNanos());
         this.news = new News(!settings.listeners().isEmpty(), timers);
         this.cooldowns = new Cooldowns(settings, news);
-        this.room = new WaitingRoom(settings, timers, turns, cooldowns, outlook, news);
+        this.room = new WaitingRoom(settings, tree, timers, turns, cooldowns, outlook, news);
         this.herald = Herald.of(settings, tree);
     }
 
@@ -568,7 +568,10 @@ final class Admission {
             more = true;
         }
         tree.forgetIdle(now);
-        alarmWanted = alarm.want(more ? Exact.NEVER : timers.firstDue(), clock.anchor());
+        boolean wanted = alarm.want(more ? Exact.NEVER : timers.firstDue(), clock.anchor());
+        if (alarmWanted != wanted) { // A volatile write costs as much as the look at a limit.
+            alarmWanted = wanted;
+        }
         return room.takeOut();
     }
 

@@ -28,6 +28,7 @@ import reactor.util.context.Context;
  *                       DONE                                              └──► HANDED_ON
  *   cancel: from anywhere but DONE to CANCELLED         to be tried again: the first attempt
  *                                                       goes on as the loop's subscription
+ *   ANSWERED ──its body to come──► LENT, until somebody gives the permit back
  * </pre>
  *
  * The source is subscribed only after the step from WAITING to RUNNING. Whoever loses that step against a cancel does
@@ -43,9 +44,18 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private static final int CANCELLED = 5;
     private static final int ANSWERED = 6;
     private static final int OVERDUE = 7;
+    private static final int LENT = 8;
 
     /** How long a client may take to free a response that is not handed on. */
     private static final long DRAIN_NANOS = 1_000_000_000L;
+
+    /** Says of a response that is handed on, so never drained, that its permit outlasts the answer. */
+    private enum Lending implements Runnable {
+        HELD;
+
+        @Override
+        public void run() {}
+    }
 
     private static final RateLimitSignal NOTHING = RateLimitSignal.none(0);
 
@@ -61,7 +71,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private final CoreSubscriber<? super T> actual;
     private final boolean first;
     private @Nullable Context context;
-    /** What ends the attempt when the time to drain is over; one of our own, or an adapter's. */
+    /** What ends the attempt when the time to drain is over; one of our own, an adapter's, or that there is none. */
     private volatile @Nullable Runnable draining;
 
     private volatile int state;
@@ -148,6 +158,10 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
             case HANDED_ON -> {
                 Operators.terminate(UPSTREAM, this);
                 behind().abandon();
+            }
+            case LENT -> {
+                Operators.terminate(UPSTREAM, this);
+                admission().release(this);
             }
             default -> {}
         }
@@ -253,7 +267,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     @Override
     public int bodyBytes(int status, Headers headers) {
-        return operator().dialect().bodyBytes(status, headers);
+        return operator().bodyBytes(status, headers);
     }
 
     @Override
@@ -263,7 +277,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     @Override
     public Verdict head(int status, Headers headers, byte[] body) {
-        return head(operator().read(status, headers, body));
+        return head(operator().read(status, headers, body, Integer.MAX_VALUE));
     }
 
     private Verdict head(RateLimitSignal signal) {
@@ -288,6 +302,17 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     @Override
     public void failing(Failure failure) {
         behind().told(failure);
+    }
+
+    @Override
+    public Runnable hold() {
+        draining = Lending.HELD;
+        return () -> admission().release(this);
+    }
+
+    @Override
+    public void unrepeatable() {
+        behind().usedUp();
     }
 
     @Override
@@ -338,7 +363,9 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private void adopt(Subscription subscription, int expected) {
         long n = 0;
         synchronized (this) {
-            if (state == expected && UPSTREAM.compareAndSet(this, null, subscription)) {
+            // A head may be told before the source is subscribed.
+            boolean takes = state == expected || (expected == RUNNING && state == ANSWERED);
+            if (takes && UPSTREAM.compareAndSet(this, null, subscription)) {
                 n = noted();
             }
         }
@@ -384,6 +411,13 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         }
     }
 
+    private RateLimitSignal read(ResponseReader<? super T> reader, T response) {
+        int status = reader.status(response);
+        Headers headers = reader.headers(response);
+        int wanted = operator().bodyBytes(status, headers);
+        return operator().read(status, headers, wanted > 0 ? reader.body(response, wanted) : null, wanted);
+    }
+
     /** Looks at the first element: false if it is a response that is not handed on. */
     private boolean handsOn(T element) {
         ResponseReader<? super T> reader = operator().readerOf(element);
@@ -392,7 +426,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         }
         Throwable failure;
         try {
-            failure = judge(operator().read(reader.status(element), reader.headers(element)));
+            failure = judge(read(reader, element));
         } catch (Throwable e) {
             Exceptions.throwIfFatal(e);
             Operators.onDiscard(element, currentContext());
@@ -419,7 +453,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     public void onComplete() {
         boolean ends = !(draining instanceof Draining) && isInTime();
         if (ends && STATE.compareAndSet(this, ANSWERED, DONE)) {
-            Ticket out = concluded();
+            Ticket out = concluded(true);
             try {
                 actual.onComplete();
             } finally {
@@ -429,8 +463,9 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     }
 
     private void conclude(T element) {
-        if (STATE.compareAndSet(this, ANSWERED, DONE)) {
-            Ticket out = concluded();
+        boolean lends = draining == Lending.HELD;
+        if (STATE.compareAndSet(this, ANSWERED, lends ? LENT : DONE)) {
+            Ticket out = concluded(!lends);
             try {
                 actual.onNext(element);
                 actual.onComplete();
@@ -443,8 +478,13 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     }
 
     /** The permit is free before the caller has its answer, but those who get it next are told after that. */
-    private @Nullable Ticket concluded() {
-        Ticket out = headed ? admission().released(this) : admission().heard(this, NOTHING, 0, true);
+    private @Nullable Ticket concluded(boolean release) {
+        Ticket out = null;
+        if (!headed) {
+            out = admission().heard(this, NOTHING, 0, release);
+        } else if (release) {
+            out = admission().released(this);
+        }
         if (retries == null || !retries.isFailing()) {
             operator().budget().returnSuccess();
         }

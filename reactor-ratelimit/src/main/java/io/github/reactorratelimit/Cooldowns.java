@@ -44,28 +44,30 @@ final class Cooldowns {
         return Exact.subtract(node.gate.saidUntil, now) > settings.maxServerDelayNanos();
     }
 
-    /** Hears what the response to a permit said about its narrowest scope; what was closed, or null. */
+    /** Hears what the response to a permit of {@code leaf} said about it or a scope above; what was closed, or null. */
     @Nullable
-    Throttle hear(long now, Node leaf, int permitGeneration, RateLimitSignal signal, double random) {
+    Throttle hear(long now, Node leaf, Node about, int permitGeneration, RateLimitSignal signal, double random) {
         if (signal.terminal() != null) {
-            return null; // No wait would help, so none is imposed on others.
+            return new Throttle(about, signal, 0); // No wait would help, so none is imposed on others.
         }
         if (signal.throttled()) {
-            return refused(now, leaf, permitGeneration, signal, random);
+            return refused(now, about, permitGeneration, signal, random);
         }
         Duration delay = signal.delay();
         Quota exhausted = exhausted(signal);
         if (delay != null && exhausted != null) {
-            return emptied(now, leaf, signal, exhausted, Exact.nanos(delay));
+            return emptied(now, about, signal, exhausted, Exact.nanos(delay));
         }
-        if (signal.status() < 500 && permitGeneration >= leaf.gate.generation) {
-            leaf.gate.waves = 0;
+        for (Node node = leaf; node != null && signal.status() < 500; node = node.parent) {
+            if (permitGeneration >= node.gate.generation) {
+                node.gate.waves = 0;
+            }
         }
         return null;
     }
 
-    private Throttle refused(long now, Node leaf, int permitGeneration, RateLimitSignal signal, double random) {
-        Gate gate = leaf.gate;
+    private Throttle refused(long now, Node node, int permitGeneration, RateLimitSignal signal, double random) {
+        Gate gate = node.gate;
         boolean nextWave = permitGeneration >= gate.generation || gate.generation == 0;
         if (nextWave) {
             gate.waves = Math.min(gate.waves + 1, 62);
@@ -74,28 +76,28 @@ final class Cooldowns {
         Duration said = signal.delay();
         long saidNanos = 0;
         long wait;
-        if (said == null) {
+        if (said == null || signal.guessed()) {
             if (!nextWave) {
-                return new Throttle(leaf, signal, Math.max(0, gate.closedUntil - now));
+                return new Throttle(node, signal, Math.max(0, gate.closedUntil - now));
             }
-            wait = doubled(settings.cooldownNanos(), gate.waves);
+            wait = doubled(said == null ? settings.cooldownNanos() : Exact.nanos(said), gate.waves);
         } else {
             saidNanos = Exact.nanos(said);
             wait = Exact.add(saidNanos, signal.coarse() ? COARSE_MARGIN_NANOS : 0);
-            if (wait < FLOOR_NANOS) {
-                wait = doubled(FLOOR_NANOS, gate.waves);
+            if (saidNanos < FLOOR_NANOS) {
+                wait = Math.max(wait, doubled(FLOOR_NANOS, gate.waves));
             }
         }
         wait = jittered(wait, random);
-        close(now, leaf, wait, saidNanos, Cause.REFUSED);
-        return new Throttle(leaf, signal, wait);
+        close(now, node, wait, saidNanos, Cause.REFUSED);
+        return new Throttle(node, signal, wait);
     }
 
     /** A quota at zero closes its scope until the reset, unless our own books say the same: then the finer clock decides. */
-    private @Nullable Throttle emptied(long now, Node leaf, RateLimitSignal signal, Quota quota, long delay) {
+    private @Nullable Throttle emptied(long now, Node node, RateLimitSignal signal, Quota quota, long delay) {
         boolean wholeSeconds = signal.coarse() || delay % SECOND_NANOS == 0;
         long sureUntil = Exact.add(now, delay - (wholeSeconds ? Math.min(delay, SECOND_NANOS) : 0));
-        for (Meter meter : leaf.meters) {
+        for (Meter meter : node.meters) {
             Limit.Kind kind = meter.limit.kind();
             boolean timed = kind == Limit.Kind.WINDOW || kind == Limit.Kind.BUCKET;
             if (timed && meter.limit.unit().equals(quota.unit()) && meter.readyAt(now, 1) >= sureUntil) {
@@ -103,14 +105,14 @@ final class Cooldowns {
             }
         }
         long wait = Exact.add(delay, signal.coarse() ? COARSE_MARGIN_NANOS : 0);
-        close(now, leaf, wait, delay, Cause.EMPTIED);
-        return new Throttle(leaf, signal, wait);
+        close(now, node, wait, delay, Cause.EMPTIED);
+        return new Throttle(node, signal, wait);
     }
 
     /** Closes for {@code wait}; what counts against the longest obeyed delay is only what the server {@code said} itself. */
-    private void close(long now, Node leaf, long wait, long said, Cause cause) {
-        leaf.gate.saidUntil = Math.max(leaf.gate.saidUntil, Exact.add(now, said));
-        news.closed(now, leaf, leaf.close(now, Exact.add(now, wait)), cause);
+    private void close(long now, Node node, long wait, long said, Cause cause) {
+        node.gate.saidUntil = Math.max(node.gate.saidUntil, Exact.add(now, said));
+        news.closed(now, node, node.close(now, Exact.add(now, wait)), cause);
     }
 
     private static @Nullable Quota exhausted(RateLimitSignal signal) {
@@ -125,7 +127,7 @@ final class Cooldowns {
     }
 
     private long doubled(long base, int wave) {
-        long cap = settings.maxCooldownNanos();
+        long cap = Math.max(base, settings.maxCooldownNanos());
         long factor = 1L << Math.min(Math.max(wave, 1) - 1, 62);
         return base > cap / factor ? cap : base * factor;
     }

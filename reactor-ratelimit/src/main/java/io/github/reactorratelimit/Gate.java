@@ -20,6 +20,14 @@ final class Gate {
     @Nullable
     Reopening reopening;
 
+    /** Closed as long as either of the two, in the later wave. */
+    void absorb(Gate other) {
+        closedUntil = Math.max(closedUntil, other.closedUntil);
+        saidUntil = Math.max(saidUntil, other.saidUntil);
+        generation = Math.max(generation, other.generation);
+        waves = Math.max(waves, other.waves);
+    }
+
     boolean isClosed(long now) {
         return closedUntil > now;
     }

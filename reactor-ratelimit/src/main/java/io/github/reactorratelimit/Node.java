@@ -1,5 +1,6 @@
 package io.github.reactorratelimit;
 
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,6 +32,14 @@ final class Node {
     /** By key, as they came to be known; null as long as there are none. */
     @Nullable
     Map<Object, Node> children;
+    /** By key, those that share the key of another child; null as long as there are none. */
+    @Nullable
+    Map<Object, Node> routes;
+    /** The server's bucket that it stands for, once that is told. */
+    Buckets.@Nullable Bucket bucket;
+    /** Where it went, when it turned out to share the bucket of another key. */
+    @Nullable
+    Node sharedWith;
     /** Tickets that wait for it, rest for it, or hold something of it. */
     int users;
 
@@ -283,6 +292,31 @@ final class Node {
         }
     }
 
+    /** Takes over the books and the cooldown of another key, whose demands count here from now on. */
+    void absorb(long now, Node other, int generation) {
+        long until = Math.max(gate.closedUntil, other.gate.closedUntil);
+        if (gate.isClosed(now)) {
+            stopMeters(gate.closedUntil, now);
+        }
+        if (other.gate.isClosed(now)) {
+            other.stopMeters(other.gate.closedUntil, now);
+        }
+        meters = JointBooks.of(now, meters, other.meters, generation);
+        if (shares != NO_SHARES) {
+            for (int lane = 0; lane < shares.length; lane++) {
+                shares[lane] = JointBooks.of(now, shares[lane], other.shares[lane], generation);
+            }
+        }
+        gate.absorb(other.gate);
+        if (until > now) {
+            stopMeters(now, until);
+        }
+        users += other.users;
+        lastUsed = Math.max(lastUsed, other.lastUsed);
+        holds = holds();
+        budgeted = has(Limit.Kind.TOTAL);
+    }
+
     /** Whether forgetting it would change nothing: nobody uses it, it is open, it owes nothing and it is full. */
     boolean isIdle(long now) {
         return users == 0
@@ -325,7 +359,7 @@ final class Node {
         return here.number < there.number;
     }
 
-    private Node above(int wanted) {
+    Node above(int wanted) {
         Node node = this;
         while (node.depth > wanted && node.parent != null) {
             node = node.parent;
@@ -340,8 +374,23 @@ final class Node {
         children.put(child.key, child);
     }
 
+    /** A key of a child that counts at another child. */
+    void addRoute(Object childKey, Node child) {
+        if (routes == null) {
+            routes = new HashMap<>();
+        }
+        routes.put(childKey, child);
+    }
+
+    void dropRoute(Object childKey) {
+        if (routes != null) {
+            routes.remove(childKey);
+        }
+    }
+
     @Nullable
     Node child(Object childKey) {
-        return children == null ? null : children.get(childKey);
+        Node child = children == null ? null : children.get(childKey);
+        return child != null || routes == null ? child : routes.get(childKey);
     }
 }

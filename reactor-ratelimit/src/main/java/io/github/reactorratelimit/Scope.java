@@ -17,6 +17,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A value that matches a pattern such as {@code /users/{id}} is counted under the pattern, so that all users' paths
  * share one key. A key without limits still has its cooldowns.
+ *
+ * <p>Keys of the narrowest scope that differ in nothing but {@code endpoint}, {@code method} or {@code route} become one
+ * when the server tells that they share a {@linkplain io.github.reactorratelimit.signal.RateLimitSignal#bucket() bucket}.
  */
 public final class Scope {
 
@@ -25,6 +28,8 @@ public final class Scope {
 
     private static final Set<String> CREDENTIALS =
             Set.of("token", "authorization", "apikey", "api-key", "api_key", "key", "password", "secret", "credential");
+    /** What says where a call goes: servers put several such routes into one bucket. */
+    private static final Set<String> ROUTE = Set.of("endpoint", "method", "route");
     /** Makes the short hashes of two processes differ, so that a log gives no dictionary away. */
     private static final int SALT = ThreadLocalRandom.current().nextInt();
 
@@ -209,10 +214,38 @@ public final class Scope {
         for (int i = 0; i < attributes.size(); i++) {
             String name = attributes.get(i);
             Object value = values.get(i);
-            boolean hidden = CREDENTIALS.contains(name.toLowerCase(java.util.Locale.ROOT));
+            boolean hidden = CREDENTIALS.contains(lower(name));
             text.append(i == 0 ? "" : ",").append(name).append('=').append(hidden ? hash(value) : value);
         }
         return text.toString();
+    }
+
+    /** What a key has besides its route; null if it has no route. */
+    @Nullable
+    Object besidesRoute(Object key) {
+        if (!namesRoute()) {
+            return null;
+        }
+        List<?> values = values(key);
+        List<Object> besides = new ArrayList<>(values.size());
+        for (int i = 0; i < values.size(); i++) {
+            if (!ROUTE.contains(lower(attributes.get(i)))) {
+                besides.add(values.get(i));
+            }
+        }
+        return besides;
+    }
+
+    boolean namesRoute() {
+        return attributes.stream().anyMatch(name -> ROUTE.contains(lower(name)));
+    }
+
+    boolean namesCredential() {
+        return attributes.stream().anyMatch(name -> CREDENTIALS.contains(lower(name)));
+    }
+
+    private static String lower(String name) {
+        return name.toLowerCase(java.util.Locale.ROOT);
     }
 
     private static String hash(Object value) {

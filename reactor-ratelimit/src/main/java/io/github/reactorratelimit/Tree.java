@@ -149,15 +149,44 @@ final class Tree {
             unlink(node);
             Node parent = node.parent;
             if (parent != null && node.isIdle(now)) {
-                node.forgotten = true;
-                size--;
-                if (parent.children != null) {
-                    parent.children.remove(node.key);
+                detach(node, parent);
+                if (node.bucket != null) {
+                    node.bucket.forget(node);
                 }
             } else {
                 node.lastUsed = now;
                 link(node);
             }
+        }
+    }
+
+    /** The broadest key on the path that holds one account's calls, whatever their route; the root if none tells accounts apart. */
+    Node account(Node leaf) {
+        for (int depth = 1; depth <= leaf.depth; depth++) {
+            Scope scope = scopes.get(depth - 1);
+            if (scope.namesRoute()) {
+                return root;
+            }
+            if (scope.namesCredential()) {
+                return leaf.above(depth);
+            }
+        }
+        return root;
+    }
+
+    /** Takes a key out that counts elsewhere from now on. */
+    void remove(Node node) {
+        if (node.parent != null) {
+            unlink(node);
+            detach(node, node.parent);
+        }
+    }
+
+    private void detach(Node node, Node parent) {
+        node.forgotten = true;
+        size--;
+        if (parent.children != null) {
+            parent.children.remove(node.key);
         }
     }
 
@@ -227,6 +256,7 @@ final class Tree {
         return scopes;
     }
 
+    @SuppressWarnings("NonAtomicVolatileUpdate") // Written under the monitor only.
     void scopes(List<Scope> changed) {
         int next = changes + 1; // The monitor makes it atomic.
         scopes = changed;

@@ -62,7 +62,9 @@ abstract class Try extends Ticket {
         }
         if (failure.kind() == Failure.Kind.RESPONSE) {
             headed = true;
-            Throwable outcome = judge(operator().read(failure.status(), failure.headers()), error);
+            int wanted = operator().bodyBytes(failure.status(), failure.headers());
+            RateLimitSignal signal = operator().read(failure.status(), failure.headers(), failure.body(), wanted);
+            Throwable outcome = judge(signal, error);
             return outcome == null ? error : outcome;
         }
         // What fails after the head was sent, whatever it looks like: it may be a call of the caller's own.
@@ -170,6 +172,7 @@ abstract class Try extends Ticket {
     private boolean mayRetry(Outcome outcome) {
         return !retriedInside
                 && !emitted
+                && (retries == null || !retries.isUsedUp())
                 && !operator().policy().isNone()
                 && operator().isReplayable()
                 && (outcome.anyMethod() || operator().isIdempotent(demand));

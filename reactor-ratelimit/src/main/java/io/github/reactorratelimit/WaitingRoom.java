@@ -20,17 +20,31 @@ final class WaitingRoom {
     /** How many one pass grants, or lets fall due, before others get the monitor. */
     static final int PASS = 256;
 
+    /** The scope of a signal that is about all calls of an account, whatever their route. */
+    private static final String GLOBAL = "global";
+
     private final Settings settings;
     private final Timers timers;
     private final Turns turns;
     private final Cooldowns cooldowns;
+    private final Tree tree;
+    private final Buckets buckets;
     private final Outlook outlook;
     private final News news;
     private @Nullable Ticket firstOut;
     private @Nullable Ticket lastOut;
 
-    WaitingRoom(Settings settings, Timers timers, Turns turns, Cooldowns cooldowns, Outlook outlook, News news) {
+    WaitingRoom(
+            Settings settings,
+            Tree tree,
+            Timers timers,
+            Turns turns,
+            Cooldowns cooldowns,
+            Outlook outlook,
+            News news) {
         this.settings = settings;
+        this.tree = tree;
+        this.buckets = new Buckets(tree, turns, cooldowns);
         this.timers = timers;
         this.turns = turns;
         this.cooldowns = cooldowns;
@@ -256,17 +270,20 @@ final class WaitingRoom {
     /** Hears a response: its head, what it says about limits, and a pause that its failure calls for. */
     @Nullable
     Throttle hear(long now, Ticket ticket, RateLimitSignal signal, long pauseNanos, double random) {
-        Slot slot = ticket.slot;
         boolean granted = ticket.stage == Stage.HELD || ticket.stage == Stage.RELEASED;
-        if (slot == null || slot.node.forgotten || !granted) {
+        if (!granted || slot(ticket).node.forgotten) {
             return null;
         }
-        Node leaf = slot.node;
+        Node leaf = slot(ticket).node;
         if (ticket.stage == Stage.HELD && ticket.phase != Phase.HEADED) {
             move(now, ticket, Phase.HEADED);
             timers.remove(ticket);
         }
-        Throttle throttle = cooldowns.hear(now, leaf, ticket.generation, signal, random);
+        if (signal.bucket() != null) {
+            leaf = joined(now, leaf, ticket.demand, signal.bucket());
+        }
+        Node about = GLOBAL.equals(signal.scope()) ? tree.account(leaf) : leaf;
+        Throttle throttle = cooldowns.hear(now, leaf, about, ticket.generation, signal, random);
         if (pauseNanos > 0) {
             news.closed(now, leaf, leaf.close(now, Exact.add(now, pauseNanos)), Cause.UNAVAILABLE);
         }
@@ -274,7 +291,21 @@ final class WaitingRoom {
             turnAwayBelow(now, leaf);
             touch(now, leaf);
         }
+        if (throttle != null && about != leaf) {
+            turnAwayBelow(now, about);
+            touch(now, about);
+        }
         return throttle;
+    }
+
+    /** Where demands of this route count, now that its bucket is told. */
+    private Node joined(long now, Node leaf, Demand demand, String bucket) {
+        Node joined = buckets.told(now, leaf, demand, bucket);
+        if (joined != leaf) {
+            turnAwayBelow(now, joined);
+            failForbidden(now, joined);
+        }
+        return joined;
     }
 
     /** Those who wait at a gate that is closed for longer than is obeyed fail now, with the time that is left. */
@@ -465,6 +496,10 @@ final class WaitingRoom {
         Slot slot = ticket.slot;
         if (slot == null) {
             throw new IllegalStateException("a ticket has its place before anything is decided about it");
+        }
+        while (slot.node.sharedWith != null) {
+            slot = slot.node.sharedWith.slots[slot.lane];
+            ticket.slot = slot;
         }
         return slot;
     }

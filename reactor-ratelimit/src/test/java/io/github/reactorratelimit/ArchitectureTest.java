@@ -39,6 +39,7 @@ class ArchitectureTest {
             "Limit",
             "Share",
             "Ledger",
+            "Pace",
             "Spacing",
             "Booking",
             "Timed",
@@ -47,7 +48,8 @@ class ArchitectureTest {
             "SpacedWindowMeter",
             "BucketMeter",
             "InFlightMeter",
-            "TotalMeter");
+            "TotalMeter",
+            "JointBooks");
 
     /** How calls are limited, heard and tried again. */
     private static final Set<String> OPERATOR = Set.of(
@@ -91,6 +93,7 @@ class ArchitectureTest {
             "Timers",
             "Gate",
             "Cooldowns",
+            "Buckets",
             "Outlook",
             "Alarm",
             "LimiterClock",

@@ -169,6 +169,35 @@ class CooldownTest {
     }
 
     @Test
+    void a_guess_of_the_dialect_doubles_from_wave_to_wave_and_is_waited_for_however_long() { // B39
+        RateLimiter limiter = time.limiter();
+        RateLimitSignal guess =
+                hint(ofSeconds(60)).toBuilder().hint(null).guessed(true).build();
+        long[] seconds = {60, 120, 240, 300, 300};
+        for (long wait : seconds) {
+            Permit first = take(limiter);
+            Permit straggler = take(limiter);
+            first.complete(guess);
+            time.advance(ofSeconds(1));
+            straggler.complete(guess);
+            assertThat(root(limiter).closedFor()).isEqualTo(ofSeconds(wait - 1));
+            Asked behind = time.ask(limiter);
+            time.advance(ofSeconds(wait - 1));
+            behind.permit().release();
+        }
+        take(limiter).complete(OK);
+        take(limiter).complete(guess);
+        assertThat(root(limiter).closedFor()).isEqualTo(ofSeconds(60));
+    }
+
+    @Test
+    void a_guess_is_never_cut_to_the_longest_cooldown_without_a_hint() {
+        RateLimiter limiter = time.spec().cooldown(ofMillis(1), ofSeconds(5)).build();
+        take(limiter).complete(hint(ofSeconds(60)).toBuilder().guessed(true).build());
+        assertThat(root(limiter).closedFor()).isEqualTo(ofSeconds(60));
+    }
+
+    @Test
     void a_hundred_waves_do_not_overflow() {
         RateLimiter limiter =
                 time.spec().cooldown(ofMillis(1), Duration.ofDays(200_000)).build();
