@@ -35,13 +35,7 @@ final class WaitingRoom {
     private @Nullable Ticket lastOut;
 
     WaitingRoom(
-            Settings settings,
-            Tree tree,
-            Timers timers,
-            Turns turns,
-            Cooldowns cooldowns,
-            Outlook outlook,
-            News news) {
+            Settings settings, Tree tree, Timers timers, Turns turns, Cooldowns cooldowns, Outlook outlook, News news) {
         this.settings = settings;
         this.tree = tree;
         this.buckets = new Buckets(tree, turns, cooldowns);
