@@ -32,7 +32,9 @@ class WithoutMicrometerTest {
 
     private static URL[] classPathWithoutMicrometer() throws Exception {
         List<URL> urls = new ArrayList<>();
-        for (String entry : ENTRIES.split(System.getProperty("java.class.path"))) {
+        List<String> entries =
+                ENTRIES.splitAsStream(System.getProperty("java.class.path")).toList();
+        for (String entry : entries) {
             if (!entry.contains("micrometer") && !entry.contains("context-propagation")) {
                 urls.add(new File(entry).toURI().toURL());
             }
