@@ -5,10 +5,15 @@ import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.Exceptions;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Hooks;
+import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 import reactor.util.context.Context;
 
@@ -29,7 +34,7 @@ import reactor.util.context.Context;
  * The source is subscribed only after the step from WAITING to RUNNING. Whoever loses that step against a cancel does
  * nothing: the cancel gives back.
  */
-class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchange {
+class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchange, Layers.Mark {
 
     private static final int IDLE = 0;
     private static final int WAITING = 1;
@@ -177,6 +182,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         if (refused == null) {
             run();
         } else {
+            admission().refused(this, refused);
             Retries behind = retries;
             Throwable last = behind == null ? null : behind.last();
             actual.onError(behind == null || last == null ? refused : refused.after(last, behind.maybeSent()));
@@ -187,11 +193,12 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         if (retries != null) {
             retries.attempted(sentAt - joinedAt);
         }
+        admission().granted(this);
         if (tells() == Tells.SENDING && operator().policy().deadlineNanos() != Exact.NEVER) {
             watch(); // The timeout starts with sending, but the deadline doesn't wait for that.
         }
         try {
-            limited.open(this).subscribe(this);
+            source().subscribe(this);
         } catch (Throwable e) {
             // No publisher, or one that throws instead of failing: nobody else would ever end this attempt.
             Exceptions.throwIfFatal(e);
@@ -201,6 +208,17 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         if (tells() == Tells.HEAD && state == RUNNING) {
             watch();
         }
+    }
+
+    /** What is subscribed. The thread that grants may carry the thread-locals of whoever set the timer: not its caller's. */
+    private Publisher<? extends T> source() {
+        if (!Hooks.isAutomaticContextPropagationEnabled()) {
+            return limited.open(this);
+        }
+        // Writing to the Context restores them, for all that happens in the subscription.
+        return limited.isSingle()
+                ? Mono.defer(() -> Mono.<T>from(limited.open(this))).contextWrite(Function.identity())
+                : Flux.defer(() -> Flux.<T>from(limited.open(this))).contextWrite(Function.identity());
     }
 
     private void watch() {
@@ -299,7 +317,18 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     @Override
     public int attempt() {
-        return retries == null ? 1 : retries.attempts();
+        return number();
+    }
+
+    @Override
+    public final int number() {
+        Retries behind = retries;
+        return first || behind == null ? 1 : behind.attempts() + (state == IDLE || state == WAITING ? 1 : 0);
+    }
+
+    @Override
+    public final long waitedNanos() {
+        return sentAt - joinedAt;
     }
 
     // --------------------------------------------------------------------------------------------- as a subscriber
@@ -308,10 +337,21 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     public Context currentContext() {
         Context known = context;
         if (known == null) {
-            known = Layers.mark(actual.currentContext(), this);
+            boolean tellsSending = tells() == Tells.SENDING;
+            Layers.Mark mark = tellsSending ? new Layers.Sending(this, number(), waitedNanos()) : this;
+            known = seen(Layers.mark(actual.currentContext(), mark));
             context = known;
         }
         return known;
+    }
+
+    /** What the source sees in its Context. */
+    Context seen(Context marked) {
+        return marked;
+    }
+
+    final Context callersContext() {
+        return actual.currentContext();
     }
 
     @Override
@@ -478,6 +518,10 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
             return false;
         }
         leaveSource(early);
+        Herald herald = admission().herald();
+        if (herald != null && !(outcome instanceof Again)) {
+            herald.failed(this, outcome);
+        }
         Ticket out = admission().released(this);
         try {
             if (handsOn) {

@@ -1,5 +1,6 @@
 package io.github.reactorratelimit;
 
+import io.github.reactorratelimit.RateLimitListener.Cause;
 import io.github.reactorratelimit.signal.Quota;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
@@ -20,10 +21,12 @@ final class Cooldowns {
     private static final long FLOOR_NANOS = 10_000_000L;
 
     private final Settings settings;
+    private final News news;
     private int generation;
 
-    Cooldowns(Settings settings) {
+    Cooldowns(Settings settings, News news) {
         this.settings = settings;
+        this.news = news;
     }
 
     /** What a permit granted now carries: it knows of every closing so far. */
@@ -86,7 +89,7 @@ final class Cooldowns {
             }
         }
         wait = jittered(wait, random);
-        close(now, node, wait, saidNanos);
+        close(now, node, wait, saidNanos, Cause.REFUSED);
         return new Throttle(node, signal, wait);
     }
 
@@ -102,14 +105,14 @@ final class Cooldowns {
             }
         }
         long wait = Exact.add(delay, signal.coarse() ? COARSE_MARGIN_NANOS : 0);
-        close(now, node, wait, delay);
+        close(now, node, wait, delay, Cause.EMPTIED);
         return new Throttle(node, signal, wait);
     }
 
     /** Closes for {@code wait}; what counts against the longest obeyed delay is only what the server {@code said} itself. */
-    private static void close(long now, Node node, long wait, long said) {
+    private void close(long now, Node node, long wait, long said, Cause cause) {
         node.gate.saidUntil = Math.max(node.gate.saidUntil, Exact.add(now, said));
-        node.close(now, Exact.add(now, wait));
+        news.closed(now, node, node.close(now, Exact.add(now, wait)), cause);
     }
 
     private static @Nullable Quota exhausted(RateLimitSignal signal) {

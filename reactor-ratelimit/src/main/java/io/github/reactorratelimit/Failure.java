@@ -3,6 +3,7 @@ package io.github.reactorratelimit;
 import io.github.reactorratelimit.signal.Headers;
 import java.math.BigDecimal;
 import java.time.Duration;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,12 +40,18 @@ public final class Failure {
     private final int status;
     private final Headers headers;
     private final byte @Nullable [] body;
+    private final @Nullable String proxy;
 
     private Failure(Kind kind, int status, Headers headers, byte @Nullable [] body) {
+        this(kind, status, headers, body, null);
+    }
+
+    private Failure(Kind kind, int status, Headers headers, byte @Nullable [] body, @Nullable String proxy) {
         this.kind = kind;
         this.status = status;
         this.headers = headers;
         this.body = body;
+        this.proxy = proxy;
     }
 
     /**
@@ -125,6 +132,21 @@ public final class Failure {
      */
     public static Failure fatal() {
         return FINAL;
+    }
+
+    /**
+     * It was a proxy that did not let the call through. It decides nothing; {@link RateLimitListener#proxyFailed} is told.
+     *
+     * @param address host and port of the proxy, without its login
+     * @return the failure, of the same meaning
+     */
+    public Failure atProxy(String address) {
+        return new Failure(kind, status, headers, body, Objects.requireNonNull(address, "address"));
+    }
+
+    @Nullable
+    String proxy() {
+        return proxy;
     }
 
     /** Whether the request certainly did not reach the server. */

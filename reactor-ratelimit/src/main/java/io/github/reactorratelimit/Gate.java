@@ -1,5 +1,7 @@
 package io.github.reactorratelimit;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * A node's cooldown: closed until an instant, and which wave of refusals closed it. Refusals of permits granted before it
  * closed belong to the same wave: they can lengthen it, they never escalate it.
@@ -14,6 +16,9 @@ final class Gate {
     int waves;
     /** Until then the server itself said to wait, without our margins: that is what the longest obeyed delay bounds. */
     long saidUntil = Long.MIN_VALUE;
+    /** Who is told when it opens again; null if nobody wants to know. */
+    @Nullable
+    Reopening reopening;
 
     /** Closed as long as either of the two, in the later wave. */
     void absorb(Gate other) {

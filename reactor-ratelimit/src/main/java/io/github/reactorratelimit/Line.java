@@ -100,7 +100,7 @@ final class Line {
     }
 
     /** Bounded, so that the sum of all is one that can be taken apart again; it is a lower bound of a wait anyway. */
-    private static long weight(Ticket ticket) {
+    static long weight(Ticket ticket) {
         return Math.min(ticket.demand.requests(), Integer.MAX_VALUE);
     }
 }

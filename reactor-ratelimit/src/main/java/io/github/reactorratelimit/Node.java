@@ -224,13 +224,15 @@ final class Node {
         }
     }
 
-    /** Closes until {@code until}, if that is later than now closed. No credit accrues meanwhile. */
-    void close(long now, long until) {
+    /** Closes until {@code until}, if that is later than now closed; for how much longer. No credit accrues meanwhile. */
+    long close(long now, long until) {
         long from = Math.max(now, gate.closedUntil);
-        if (until > from) {
-            stopMeters(from, until);
-            gate.closedUntil = until;
+        if (until <= from) {
+            return 0;
         }
+        stopMeters(from, until);
+        gate.closedUntil = until;
+        return until - from;
     }
 
     /** Opens again at once. */

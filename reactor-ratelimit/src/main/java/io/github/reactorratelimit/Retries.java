@@ -65,6 +65,11 @@ final class Retries {
         return rest;
     }
 
+    /** How long the next attempt will rest. */
+    long restNanos() {
+        return restNanos;
+    }
+
     /** How long the next attempt may wait: until the deadline. */
     long leftNanos(long now) {
         long deadline = policy.deadlineNanos();

@@ -23,6 +23,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Scope {
 
+    /** The attribute that adapters name endpoints by. */
+    private static final String ENDPOINT = "endpoint";
+
     private static final Set<String> CREDENTIALS =
             Set.of("token", "authorization", "apikey", "api-key", "api_key", "key", "password", "secret", "credential");
     /** What says where a call goes: servers put several such routes into one bucket. */
@@ -143,6 +146,16 @@ public final class Scope {
             values[i] = value(demand, attributes.get(i));
         }
         return Arrays.asList(values);
+    }
+
+    /** The value or pattern of an endpoint that limits were given for; null if it has none of its own, or this is another scope. */
+    @Nullable
+    String endpoint(Object key) {
+        if (!attributes.get(0).equals(ENDPOINT)) {
+            return null;
+        }
+        String value = (String) values(key).get(0);
+        return byFirst.containsKey(value) ? value : null;
     }
 
     /** Whether a demand has every attribute of this scope. */

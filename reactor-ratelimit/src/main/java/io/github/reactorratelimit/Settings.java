@@ -1,5 +1,6 @@
 package io.github.reactorratelimit;
 
+import java.util.List;
 import java.util.function.DoubleSupplier;
 
 /**
@@ -16,6 +17,7 @@ import java.util.function.DoubleSupplier;
  * @param maxCooldownNanos the most that such refusals double it to
  * @param ageingNanos how long the lowest lane may be passed over
  * @param idleNanos after how long an idle key is forgotten
+ * @param listeners who is told what happens
  */
 record Settings(
         String name,
@@ -28,7 +30,8 @@ record Settings(
         long cooldownNanos,
         long maxCooldownNanos,
         long ageingNanos,
-        long idleNanos) {
+        long idleNanos,
+        List<RateLimitListener> listeners) {
 
     Settings named(String changed) {
         return new Settings(
@@ -42,7 +45,8 @@ record Settings(
                 cooldownNanos,
                 maxCooldownNanos,
                 ageingNanos,
-                idleNanos);
+                idleNanos,
+                listeners);
     }
 
     Settings lanes(Lanes changed) {
@@ -57,7 +61,8 @@ record Settings(
                 cooldownNanos,
                 maxCooldownNanos,
                 ageingNanos,
-                idleNanos);
+                idleNanos,
+                listeners);
     }
 
     Settings maxPending(int inAll, int perLine) {
@@ -72,7 +77,8 @@ record Settings(
                 cooldownNanos,
                 maxCooldownNanos,
                 ageingNanos,
-                idleNanos);
+                idleNanos,
+                listeners);
     }
 
     Settings maxServerDelay(long nanos) {
@@ -87,7 +93,8 @@ record Settings(
                 cooldownNanos,
                 maxCooldownNanos,
                 ageingNanos,
-                idleNanos);
+                idleNanos,
+                listeners);
     }
 
     Settings jitter(double share) {
@@ -102,7 +109,8 @@ record Settings(
                 cooldownNanos,
                 maxCooldownNanos,
                 ageingNanos,
-                idleNanos);
+                idleNanos,
+                listeners);
     }
 
     Settings random(DoubleSupplier uniform) {
@@ -117,7 +125,8 @@ record Settings(
                 cooldownNanos,
                 maxCooldownNanos,
                 ageingNanos,
-                idleNanos);
+                idleNanos,
+                listeners);
     }
 
     Settings cooldown(long first, long longest) {
@@ -132,7 +141,8 @@ record Settings(
                 first,
                 longest,
                 ageingNanos,
-                idleNanos);
+                idleNanos,
+                listeners);
     }
 
     Settings ageing(long nanos) {
@@ -147,7 +157,8 @@ record Settings(
                 cooldownNanos,
                 maxCooldownNanos,
                 nanos,
-                idleNanos);
+                idleNanos,
+                listeners);
     }
 
     Settings idle(long nanos) {
@@ -162,6 +173,23 @@ record Settings(
                 cooldownNanos,
                 maxCooldownNanos,
                 ageingNanos,
-                nanos);
+                nanos,
+                listeners);
+    }
+
+    Settings listeners(List<RateLimitListener> changed) {
+        return new Settings(
+                name,
+                lanes,
+                maxPending,
+                maxPendingPerLine,
+                maxServerDelayNanos,
+                jitter,
+                random,
+                cooldownNanos,
+                maxCooldownNanos,
+                ageingNanos,
+                idleNanos,
+                changed);
     }
 }

@@ -28,6 +28,10 @@ final class Throttle {
         this.waitNanos = waitNanos;
     }
 
+    long waitNanos() {
+        return waitNanos;
+    }
+
     void log(String limiter) {
         LOG.atLevel(signal.throttled() ? Level.WARN : Level.INFO).log(LINE, figures(limiter));
     }

@@ -221,14 +221,46 @@ final class Tree {
         return labels;
     }
 
+    /** As {@link #labels(Node)}, of keys whose nodes may not be known yet. */
+    List<String> labels(Object[] keys) {
+        List<String> labels = new ArrayList<>(keys.length);
+        for (int i = 0; i < keys.length; i++) {
+            labels.add(scopes.get(i).label(keys[i]));
+        }
+        return labels;
+    }
+
+    /** The endpoint of these keys as it was configured, or null. */
+    @Nullable
+    String endpoint(Object[] keys) {
+        for (int i = keys.length - 1; i >= 0; i--) {
+            String endpoint = scopes.get(i).endpoint(keys[i]);
+            if (endpoint != null) {
+                return endpoint;
+            }
+        }
+        return null;
+    }
+
+    /** As {@link #endpoint(Object[])}, of the keys of a node. */
+    @Nullable
+    String endpoint(Node leaf) {
+        Object[] keys = new Object[leaf.depth];
+        for (Node node = leaf; node.parent != null; node = node.parent) {
+            keys[node.depth - 1] = node.key;
+        }
+        return endpoint(keys);
+    }
+
     List<Scope> scopes() {
         return scopes;
     }
 
     @SuppressWarnings("NonAtomicVolatileUpdate") // Written under the monitor only.
     void scopes(List<Scope> changed) {
+        int next = changes + 1; // The monitor makes it atomic.
         scopes = changed;
-        changes = changes + 1;
+        changes = next;
     }
 
     private void use(long now, Node leaf) {

@@ -1,8 +1,12 @@
 package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.Booking.Phase;
+import io.github.reactorratelimit.RateLimitListener.Cause;
+import io.github.reactorratelimit.RateLimitListener.Ending;
+import io.github.reactorratelimit.RateLimitListener.Queue;
 import io.github.reactorratelimit.Ticket.Stage;
 import io.github.reactorratelimit.signal.RateLimitSignal;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -26,10 +30,12 @@ final class WaitingRoom {
     private final Tree tree;
     private final Buckets buckets;
     private final Outlook outlook;
+    private final News news;
     private @Nullable Ticket firstOut;
     private @Nullable Ticket lastOut;
 
-    WaitingRoom(Settings settings, Tree tree, Timers timers, Turns turns, Cooldowns cooldowns, Outlook outlook) {
+    WaitingRoom(
+            Settings settings, Tree tree, Timers timers, Turns turns, Cooldowns cooldowns, Outlook outlook, News news) {
         this.settings = settings;
         this.tree = tree;
         this.buckets = new Buckets(tree, turns, cooldowns);
@@ -37,6 +43,7 @@ final class WaitingRoom {
         this.turns = turns;
         this.cooldowns = cooldowns;
         this.outlook = outlook;
+        this.news = news;
     }
 
     // ------------------------------------------------------------------------------------------------- coming in
@@ -61,6 +68,20 @@ final class WaitingRoom {
                 wait(now, ticket, leaf.slots[lane], Exact.add(now, maxWaitNanos));
             }
         }
+    }
+
+    /** What a ticket that rests or waits now is waiting for. */
+    Queue queue(long now, Ticket ticket) {
+        Slot slot = slot(ticket);
+        if (ticket.stage == Stage.RESTING) {
+            return new Queue(null, 0, Duration.ofNanos(ticket.dueAt - now));
+        }
+        Line line = slot.line;
+        long ahead = line == null ? 0 : Math.max(0, line.ahead(ticket.front) - Line.weight(ticket));
+        boolean fits = outlook.look(now, slot.node, ticket.demand, slot.lane);
+        long at = Math.max(outlook.readyAt, Outlook.expectedAt(now, slot.node, ticket.demand, slot.lane, ahead));
+        Duration expected = at == Exact.NEVER ? null : Duration.ofNanos(at - now);
+        return new Queue(fits ? null : outlook.limit, ahead, expected);
     }
 
     private static @Nullable Limit forbidding(Demand demand, Node leaf, int lane) {
@@ -174,6 +195,8 @@ final class WaitingRoom {
             }
             if (due instanceof Slot slot) {
                 turns.touch(now, slot.node);
+            } else if (due instanceof Reopening reopening) {
+                news.due(reopening);
             } else if (due instanceof Ticket ticket) {
                 if (!due(now, ticket)) {
                     return;
@@ -256,7 +279,7 @@ final class WaitingRoom {
         Node about = GLOBAL.equals(signal.scope()) ? tree.account(leaf) : leaf;
         Throttle throttle = cooldowns.hear(now, leaf, about, ticket.generation, signal, random);
         if (pauseNanos > 0) {
-            leaf.close(now, Exact.add(now, pauseNanos));
+            news.closed(now, leaf, leaf.close(now, Exact.add(now, pauseNanos)), Cause.UNAVAILABLE);
         }
         if (throttle != null || pauseNanos > 0) {
             turnAwayBelow(now, leaf);
@@ -291,9 +314,11 @@ final class WaitingRoom {
         }
     }
 
-    void settle(long now, Ticket ticket, String unit, long actual) {
+    /** Whether the cost was corrected: once per unit, and only of what was granted. */
+    boolean settle(long now, Ticket ticket, String unit, long actual) {
         boolean charged = ticket.stage == Stage.HELD || ticket.stage == Stage.RELEASED;
-        if (charged && ticket.noteSettled(unit, actual)) {
+        boolean first = charged && ticket.noteSettled(unit, actual);
+        if (first) {
             Slot slot = slot(ticket);
             long delta = actual - ticket.demand.cost(unit);
             for (Node node = slot.node; node != null; node = node.parent) {
@@ -301,6 +326,7 @@ final class WaitingRoom {
             }
             touch(now, slot.node);
         }
+        return first;
     }
 
     // ---------------------------------------------------------------------------------------------------- leaving
@@ -310,8 +336,10 @@ final class WaitingRoom {
      *
      * @param cancelled nobody wants it any more: a permit that is known not to be sent yet is given back whole
      * @param unused nobody got to use it: its permit is given back in any case
+     * @return how its permit ended; null if it held none
      */
-    void end(long now, Ticket ticket, boolean cancelled, boolean unused) {
+    @Nullable
+    Ending end(long now, Ticket ticket, boolean cancelled, boolean unused) {
         switch (ticket.stage) {
             case NEW -> ticket.stage = Stage.DONE;
             case RESTING -> {
@@ -319,9 +347,14 @@ final class WaitingRoom {
                 leave(ticket);
             }
             case WAITING -> leaveLine(now, ticket);
-            case HELD -> release(now, ticket, unused || (cancelled && ticket.phase == Phase.UNSENT));
+            case HELD -> {
+                boolean refund = unused || (cancelled && ticket.phase == Phase.UNSENT);
+                release(now, ticket, refund);
+                return refund ? Ending.REFUNDED : cancelled ? Ending.CANCELLED : Ending.DONE;
+            }
             case RELEASED, DONE -> {}
         }
+        return null;
     }
 
     private void release(long now, Ticket ticket, boolean refund) {

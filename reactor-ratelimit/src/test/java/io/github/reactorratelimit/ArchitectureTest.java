@@ -76,7 +76,9 @@ class ArchitectureTest {
             "FailureReader",
             "ResponseReader",
             "Exchange",
-            "NotSent");
+            "NotSent",
+            "FluxAttempt",
+            "WatchedAttempt");
 
     /** Who waits, whose turn it is, and what is decided. */
     private static final Set<String> QUEUE = Set.of(
@@ -104,7 +106,11 @@ class ArchitectureTest {
             "Demand",
             "EndpointPattern",
             "Settings",
-            "Refusals");
+            "Refusals",
+            "Herald",
+            "News",
+            "Reopening",
+            "Watch");
 
     private static DescribedPredicate<JavaClass> oneOf(String name, Set<String> simpleNames) {
         return DescribedPredicate.describe(
@@ -152,6 +158,15 @@ class ArchitectureTest {
                 .that(resideInAPackage(BASE + "..").and(not(resideInAPackage(BASE + ".netty.."))))
                 .should()
                 .dependOnClassesThat(resideInAnyPackage("reactor.netty..", "io.netty..", BASE + ".netty.."))
+                .check(MAIN);
+    }
+
+    @Test
+    void only_the_metrics_know_micrometer() {
+        noClasses()
+                .that(resideInAPackage(BASE + "..").and(not(resideInAPackage(BASE + ".metrics.."))))
+                .should()
+                .dependOnClassesThat(resideInAnyPackage("io.micrometer..", BASE + ".metrics.."))
                 .check(MAIN);
     }
 
