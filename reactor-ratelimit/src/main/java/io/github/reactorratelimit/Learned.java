@@ -43,6 +43,13 @@ final class Learned {
         meter.join(node);
     }
 
+    /** What is out now stands in these books no more. */
+    void begin() {
+        for (LearnedMeter meter : meters) {
+            meter.begin();
+        }
+    }
+
     void leave(Node node) {
         for (LearnedMeter meter : meters) {
             meter.leave(node);

@@ -76,7 +76,8 @@ final class LearnedMeter extends Meter {
         return members;
     }
 
-    private void begin() {
+    /** Permits of before stand in these books no more. */
+    void begin() {
         since = generations.next();
         out = 0;
         outCost = 0;
@@ -257,4 +258,7 @@ final class LearnedMeter extends Meter {
 
     @Override
     void adopt(long now, Meter old) {}
+
+    @Override
+    void absorb(long now, Meter other) {}
 }

@@ -1,6 +1,7 @@
 package io.github.reactorratelimit;
 
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -41,6 +42,14 @@ final class Node {
     /** By key, as they came to be known; null as long as there are none. */
     @Nullable
     Map<Object, Node> children;
+    /** By key, those that share the key of another child; null as long as there are none. */
+    @Nullable
+    Map<Object, Node> routes;
+    /** The server's bucket that it stands for, once that is told. */
+    Buckets.@Nullable Bucket bucket;
+    /** Where it went, when it turned out to share the bucket of another key. */
+    @Nullable
+    Node sharedWith;
     /** Tickets that wait for it, rest for it, or hold something of it. */
     int users;
 
@@ -253,13 +262,15 @@ final class Node {
         }
     }
 
-    /** Closes until {@code until}, if that is later than now closed. No credit accrues meanwhile. */
-    void close(long now, long until) {
+    /** Closes until {@code until}, if that is later than now closed; for how much longer. No credit accrues meanwhile. */
+    long close(long now, long until) {
         long from = Math.max(now, gate.closedUntil);
-        if (until > from) {
-            stopMeters(from, until);
-            gate.closedUntil = until;
+        if (until <= from) {
+            return 0;
         }
+        stopMeters(from, until);
+        gate.closedUntil = until;
+        return until - from;
     }
 
     /** Opens again at once. */
@@ -328,6 +339,37 @@ final class Node {
                 }
             }
         }
+    }
+
+    /** Takes over the books and the cooldown of another key, whose demands count here from now on. */
+    void absorb(long now, Node other, int generation) {
+        long until = Math.max(gate.closedUntil, other.gate.closedUntil);
+        if (gate.isClosed(now)) {
+            stopMeters(gate.closedUntil, now);
+        }
+        if (other.gate.isClosed(now)) {
+            other.stopMeters(other.gate.closedUntil, now);
+        }
+        meters = JointBooks.of(now, meters, other.meters, generation);
+        if (shares != NO_SHARES) {
+            for (int lane = 0; lane < shares.length; lane++) {
+                shares[lane] = JointBooks.of(now, shares[lane], other.shares[lane], generation);
+            }
+        }
+        gate.absorb(other.gate);
+        if (until > now) {
+            stopMeters(now, until);
+        }
+        unanswered += other.unanswered;
+        absorb(now, other.ramp, generation);
+        other.leaveQuotas();
+        if (learned != null) {
+            learned.begin(); // What is in flight from there is noticed, but stands in none of these books.
+        }
+        users += other.users;
+        lastUsed = Math.max(lastUsed, other.lastUsed);
+        holds = holds();
+        budgeted = has(Limit.Kind.TOTAL);
     }
 
     /** Whether forgetting it would change nothing: nobody uses it, it is open, it owes nothing and it is full. */
@@ -418,6 +460,15 @@ final class Node {
         return known;
     }
 
+    private void absorb(long now, @Nullable Ramp other, int generation) {
+        advance(now);
+        if (other != null && other.isOn()) {
+            ramp().absorb(other, generation);
+        } else if (ramp != null) {
+            ramp.absorb(null, generation);
+        }
+    }
+
     /** The order in which keys that change at the same time are placed: everything below a key before it. */
     boolean isPlacedBefore(Node other) {
         int shared = Math.min(depth, other.depth);
@@ -433,7 +484,7 @@ final class Node {
         return here.number < there.number;
     }
 
-    private Node above(int wanted) {
+    Node above(int wanted) {
         Node node = this;
         while (node.depth > wanted && node.parent != null) {
             node = node.parent;
@@ -448,8 +499,23 @@ final class Node {
         children.put(child.key, child);
     }
 
+    /** A key of a child that counts at another child. */
+    void addRoute(Object childKey, Node child) {
+        if (routes == null) {
+            routes = new HashMap<>();
+        }
+        routes.put(childKey, child);
+    }
+
+    void dropRoute(Object childKey) {
+        if (routes != null) {
+            routes.remove(childKey);
+        }
+    }
+
     @Nullable
     Node child(Object childKey) {
-        return children == null ? null : children.get(childKey);
+        Node child = children == null ? null : children.get(childKey);
+        return child != null || routes == null ? child : routes.get(childKey);
     }
 }

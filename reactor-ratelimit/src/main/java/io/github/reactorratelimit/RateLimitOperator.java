@@ -5,6 +5,7 @@ import io.github.reactorratelimit.signal.Dialects;
 import io.github.reactorratelimit.signal.Headers;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
@@ -261,10 +262,6 @@ public final class RateLimitOperator {
         return own == null ? limiterBudget : own;
     }
 
-    Dialect dialect() {
-        return dialect;
-    }
-
     boolean failsFast() {
         return failsFast;
     }
@@ -285,6 +282,7 @@ public final class RateLimitOperator {
     boolean handsOn(RateLimitSignal signal) {
         return policy.returnsLastResponse()
                 && signal.delay() != null
+                && !signal.guessed()
                 && Exact.nanos(signal.delay()) > admission.settings().maxServerDelayNanos();
     }
 
@@ -301,9 +299,23 @@ public final class RateLimitOperator {
         }
     }
 
-    RateLimitSignal read(int status, Headers headers, byte[] body) {
+    /** How many bytes of a response's body the dialect wants to see. */
+    int bodyBytes(int status, Headers headers) {
         try {
-            return dialect.readBody(status, headers, body, wallNowMillis());
+            return dialect.bodyBytes(status, headers);
+        } catch (RuntimeException e) {
+            return 0; // It will throw again when it reads the head, and that is told.
+        }
+    }
+
+    /** Head and body, if there is one and the dialect wants to see it. */
+    RateLimitSignal read(int status, Headers headers, byte @Nullable [] body, int wanted) {
+        if (body == null || wanted <= 0) {
+            return read(status, headers);
+        }
+        byte[] first = body.length > wanted ? Arrays.copyOf(body, wanted) : body;
+        try {
+            return dialect.readBody(status, headers, first, wallNowMillis());
         } catch (RuntimeException e) {
             return readPlainly(status, headers, e);
         }

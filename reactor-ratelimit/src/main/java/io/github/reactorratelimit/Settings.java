@@ -1,5 +1,6 @@
 package io.github.reactorratelimit;
 
+import java.util.List;
 import java.util.function.DoubleSupplier;
 
 /**
@@ -16,6 +17,7 @@ import java.util.function.DoubleSupplier;
  * @param maxCooldownNanos the most that such refusals double it to
  * @param ageingNanos how long the lowest lane may be passed over
  * @param idleNanos after how long an idle key is forgotten
+ * @param listeners who is told what happens
  * @param learning whether it learns from responses
  */
 record Settings(
@@ -30,6 +32,7 @@ record Settings(
         long maxCooldownNanos,
         long ageingNanos,
         long idleNanos,
+        List<RateLimitListener> listeners,
         Learning.Mode learning) {
 
     Settings named(String changed) {
@@ -45,6 +48,7 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
+                listeners,
                 learning);
     }
 
@@ -61,6 +65,7 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
+                listeners,
                 learning);
     }
 
@@ -77,6 +82,7 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
+                listeners,
                 learning);
     }
 
@@ -93,6 +99,7 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
+                listeners,
                 learning);
     }
 
@@ -109,6 +116,7 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
+                listeners,
                 learning);
     }
 
@@ -125,6 +133,7 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
+                listeners,
                 learning);
     }
 
@@ -141,6 +150,7 @@ record Settings(
                 longest,
                 ageingNanos,
                 idleNanos,
+                listeners,
                 learning);
     }
 
@@ -157,6 +167,7 @@ record Settings(
                 maxCooldownNanos,
                 nanos,
                 idleNanos,
+                listeners,
                 learning);
     }
 
@@ -173,6 +184,24 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 nanos,
+                listeners,
+                learning);
+    }
+
+    Settings listeners(List<RateLimitListener> changed) {
+        return new Settings(
+                name,
+                lanes,
+                maxPending,
+                maxPendingPerLine,
+                maxServerDelayNanos,
+                jitter,
+                random,
+                cooldownNanos,
+                maxCooldownNanos,
+                ageingNanos,
+                idleNanos,
+                changed,
                 learning);
     }
 
@@ -189,6 +218,7 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
+                listeners,
                 changed);
     }
 }

@@ -39,6 +39,7 @@ class ArchitectureTest {
             "Limit",
             "Share",
             "Ledger",
+            "Pace",
             "Spacing",
             "Booking",
             "Generations",
@@ -48,7 +49,8 @@ class ArchitectureTest {
             "SpacedWindowMeter",
             "BucketMeter",
             "InFlightMeter",
-            "TotalMeter");
+            "TotalMeter",
+            "JointBooks");
 
     /** How calls are limited, heard and tried again. */
     private static final Set<String> OPERATOR = Set.of(
@@ -75,7 +77,9 @@ class ArchitectureTest {
             "FailureReader",
             "ResponseReader",
             "Exchange",
-            "NotSent");
+            "NotSent",
+            "FluxAttempt",
+            "WatchedAttempt");
 
     /** Who waits, whose turn it is, and what is decided. */
     private static final Set<String> QUEUE = Set.of(
@@ -96,6 +100,7 @@ class ArchitectureTest {
             "LearnedMeter",
             "Routing",
             "Usage",
+            "Buckets",
             "Outlook",
             "Alarm",
             "LimiterClock",
@@ -108,7 +113,11 @@ class ArchitectureTest {
             "Demand",
             "EndpointPattern",
             "Settings",
-            "Refusals");
+            "Refusals",
+            "Herald",
+            "News",
+            "Reopening",
+            "Watch");
 
     private static DescribedPredicate<JavaClass> oneOf(String name, Set<String> simpleNames) {
         return DescribedPredicate.describe(
@@ -156,6 +165,15 @@ class ArchitectureTest {
                 .that(resideInAPackage(BASE + "..").and(not(resideInAPackage(BASE + ".netty.."))))
                 .should()
                 .dependOnClassesThat(resideInAnyPackage("reactor.netty..", "io.netty..", BASE + ".netty.."))
+                .check(MAIN);
+    }
+
+    @Test
+    void only_the_metrics_know_micrometer() {
+        noClasses()
+                .that(resideInAPackage(BASE + "..").and(not(resideInAPackage(BASE + ".metrics.."))))
+                .should()
+                .dependOnClassesThat(resideInAnyPackage("io.micrometer..", BASE + ".metrics.."))
                 .check(MAIN);
     }
 

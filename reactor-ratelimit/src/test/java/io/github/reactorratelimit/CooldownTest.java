@@ -176,6 +176,35 @@ class CooldownTest {
     }
 
     @Test
+    void a_guess_of_the_dialect_doubles_from_wave_to_wave_and_is_waited_for_however_long() { // B39
+        RateLimiter limiter = time.limiter(Limit.inFlight(2));
+        RateLimitSignal guess =
+                hint(ofSeconds(60)).toBuilder().hint(null).guessed(true).build();
+        long[] seconds = {60, 120, 240, 300, 300};
+        List<Permit> out = List.of(take(limiter), take(limiter));
+        for (long wait : seconds) {
+            out.get(0).complete(guess);
+            time.advance(ofSeconds(1));
+            out.get(out.size() - 1).complete(guess);
+            assertThat(root(limiter).closedFor()).isEqualTo(ofSeconds(wait - 1));
+            Asked behind = time.ask(limiter);
+            time.advance(ofSeconds(wait - 1));
+            out = List.of(behind.permit());
+        }
+        out.get(0).release();
+        take(limiter).complete(OK);
+        take(limiter).complete(guess);
+        assertThat(root(limiter).closedFor()).isEqualTo(ofSeconds(60));
+    }
+
+    @Test
+    void a_guess_is_never_cut_to_the_longest_cooldown_without_a_hint() {
+        RateLimiter limiter = time.spec().cooldown(ofMillis(1), ofSeconds(5)).build();
+        take(limiter).complete(hint(ofSeconds(60)).toBuilder().guessed(true).build());
+        assertThat(root(limiter).closedFor()).isEqualTo(ofSeconds(60));
+    }
+
+    @Test
     void a_hundred_waves_do_not_overflow() {
         RateLimiter limiter =
                 time.spec().cooldown(ofMillis(1), Duration.ofDays(200_000)).build();

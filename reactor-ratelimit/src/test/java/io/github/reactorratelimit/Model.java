@@ -320,6 +320,7 @@ final class Model {
                     books.take(now, demand, demand.cost(books.limit));
                 }
             }
+            key.trial.filled |= placesTaken(key) >= key.trial.atOnce;
             for (ModelQuota quota : key.quotas) {
                 quota.lastGrantAt = now;
                 quota.left -= demand.isBare() && quota.known ? demand.asked.cost(quota.unit) : 0;

@@ -13,6 +13,9 @@ final class ModelTrial {
     long began;
 
     long atOnce;
+    /** Since it is as wide as it is, all places were taken once. */
+    boolean filled;
+
     private long good;
     private boolean finding;
     private long taught = Exact.NEVER;
@@ -26,6 +29,7 @@ final class ModelTrial {
         began = count;
         atOnce = wide;
         good = 0;
+        filled = false;
         finding = findsOut;
         holding = false;
         slowedOnly = false;
@@ -55,6 +59,13 @@ final class ModelTrial {
             return false;
         }
         good = 0;
+        boolean wasFilled = filled;
+        filled = false;
+        if (!wasFilled && mostByFigure == Exact.NEVER) {
+            // A whole round held up nobody: over, unless nothing but this trial says how much may go.
+            on = !slowedOnly && limits == Exact.NEVER;
+            return true;
+        }
         atOnce = holding ? atOnce + 1 : 2 * atOnce;
         if (mostByFigure < Exact.NEVER) {
             atOnce = Math.min(atOnce, mostByFigure);

@@ -80,6 +80,27 @@ class RampTest {
     }
 
     @Test
+    void the_ramp_is_over_when_it_held_up_nobody_for_a_whole_round() {
+        RateLimiter limiter = refusedOnce(NO_HINT, Limit.of(1_000, ofSeconds(1)));
+        time.runTo(ofSeconds(1));
+        for (int i = 0; i < 3; i++) {
+            assertThat(waves(limiter)).isEqualTo(1);
+            limiter.tryAcquire().permit().complete(OK);
+        }
+        assertThat(waves(limiter)).isZero();
+        assertThat(out(ask(limiter, 100), 0)).hasSize(100);
+    }
+
+    @Test
+    void where_no_limit_is_known_it_grows_no_wider_than_it_was_tried() {
+        RateLimiter limiter = time.limiter();
+        for (int i = 0; i < 1_000; i++) {
+            limiter.tryAcquire().permit().complete(OK);
+        }
+        assertThat(out(ask(limiter, 100), 0)).hasSize(2);
+    }
+
+    @Test
     void a_refusal_in_the_ramp_is_the_next_wave_and_the_ramp_begins_anew() {
         RateLimiter limiter = refusedOnce(NO_HINT, Limit.inFlight(20));
         List<Asked> asked = ask(limiter, 30);
