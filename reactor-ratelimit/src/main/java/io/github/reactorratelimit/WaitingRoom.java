@@ -25,7 +25,6 @@ final class WaitingRoom {
     private final Turns turns;
     private final Cooldowns cooldowns;
     private final Generations generations;
-    private final Tree tree;
     private final Buckets buckets;
     private final Outlook outlook;
     private final News news;
@@ -42,7 +41,6 @@ final class WaitingRoom {
             Outlook outlook,
             News news) {
         this.settings = settings;
-        this.tree = tree;
         this.buckets = new Buckets(tree, turns, generations);
         this.timers = timers;
         this.turns = turns;
