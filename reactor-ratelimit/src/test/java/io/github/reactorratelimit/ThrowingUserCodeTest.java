@@ -66,7 +66,7 @@ class ThrowingUserCodeTest {
 
     @Test
     void headers_that_throw_say_nothing() {
-        Headers broken = line -> {
+        Headers throwing = line -> {
             throw broken;
         };
         RateLimitOperator calls = limiter.calls().responses(Response.class, new ResponseReader<>() {
