@@ -24,14 +24,14 @@ import reactor.test.subscriber.TestSubscriber;
 /** Readers, dialects and sources of a user that throw where they must not: the call ends, and its permit comes back. */
 class ThrowingUserCodeTest {
 
-    private static final IllegalStateException BROKEN = new IllegalStateException("the user's own mistake");
+    private final IllegalStateException broken = new IllegalStateException("the user's own mistake");
 
     private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
     private final RateLimiter limiter = RateLimiter.named("api")
             .limit(Limit.inFlight(1))
             .dialect(Dialects.standard().adjust((signal, headers) -> {
                 if (headers.first("X-Broken") != null) {
-                    throw BROKEN;
+                    throw broken;
                 }
                 return signal;
             }))
@@ -66,8 +66,8 @@ class ThrowingUserCodeTest {
 
     @Test
     void headers_that_throw_say_nothing() {
-        Headers broken = line -> {
-            throw BROKEN;
+        Headers throwing = line -> {
+            throw broken;
         };
         RateLimitOperator calls = limiter.calls().responses(Response.class, new ResponseReader<>() {
             @Override
@@ -92,19 +92,19 @@ class ThrowingUserCodeTest {
             @Override
             public int status(Response response) {
                 if (inStatus) {
-                    throw BROKEN;
+                    throw broken;
                 }
                 return response.status();
             }
 
             @Override
             public Headers headers(Response response) {
-                throw BROKEN;
+                throw broken;
             }
         });
         TestSubscriber<Response> result =
                 run(Mono.just(Response.of(200)).transform(calls.limit()).doOnDiscard(Response.class, discarded::add));
-        assertThat(result.expectTerminalError()).isSameAs(BROKEN);
+        assertThat(result.expectTerminalError()).isSameAs(broken);
         assertThat(discarded).hasSize(1);
     }
 
@@ -127,10 +127,10 @@ class ThrowingUserCodeTest {
             public Publisher<Void> discard(Response response) {
                 if (onSubscribe) {
                     return subscriber -> {
-                        throw BROKEN;
+                        throw broken;
                     };
                 }
-                throw BROKEN;
+                throw broken;
             }
         });
         Mono<Response> call = Mono.fromSupplier(() -> {
@@ -145,7 +145,7 @@ class ThrowingUserCodeTest {
     void a_failure_reader_that_throws_is_passed_over() {
         server.then("reset", Failure.notSent()).then(200);
         RateLimitOperator calls = server.on(limiter.calls().failures(error -> {
-            throw BROKEN;
+            throw broken;
         }));
         assertThat(run(server.call().transform(calls.limit())).getReceivedOnNext())
                 .hasSize(1);
@@ -157,7 +157,7 @@ class ThrowingUserCodeTest {
         IllegalArgumentException unknown = new IllegalArgumentException("nobody knows it");
         server.then(Mono.error(unknown));
         RateLimitOperator calls = server.on(limiter.calls().failures(error -> {
-            throw BROKEN;
+            throw broken;
         }));
         assertThat(run(server.call().transform(calls.limit())).expectTerminalError())
                 .isSameAs(unknown);
@@ -168,15 +168,15 @@ class ThrowingUserCodeTest {
         Mono<String> source = new Mono<>() {
             @Override
             public void subscribe(CoreSubscriber<? super String> actual) {
-                throw BROKEN;
+                throw broken;
             }
         };
-        assertThat(run(source.transform(limiter.limit())).expectTerminalError()).isSameAs(BROKEN);
+        assertThat(run(source.transform(limiter.limit())).expectTerminalError()).isSameAs(broken);
         assertThat(run(limiter.calls().<String>exchange(Demand.one(), exchange -> {
-                            throw BROKEN;
+                            throw broken;
                         }))
                         .expectTerminalError())
-                .isSameAs(BROKEN);
+                .isSameAs(broken);
     }
 
     @Test
@@ -186,7 +186,7 @@ class ThrowingUserCodeTest {
             @Override
             public void subscribe(CoreSubscriber<? super String> actual) {
                 actual.onSubscribe(Operators.scalarSubscription(actual, "answer"));
-                throw BROKEN;
+                throw broken;
             }
         };
         TestSubscriber<String> result = TestSubscriber.builder()
@@ -194,6 +194,6 @@ class ThrowingUserCodeTest {
                 .build();
         source.transform(limiter.limit()).subscribe(result);
         assertThat(result.getReceivedOnNext()).containsExactly("answer");
-        assertThat(dropped).containsExactly(BROKEN);
+        assertThat(dropped).containsExactly(broken);
     }
 }
