@@ -39,6 +39,7 @@ public final class RateLimitOperator {
     private final Admission admission;
     private final RetryBudget limiterBudget;
     private final Dialect dialect;
+    private final UnaryOperator<Demand> prices;
     private final RetryPolicy policy;
     private final List<TypedReader<?>> responses;
     private final List<FailureReader> failures;
@@ -49,6 +50,7 @@ public final class RateLimitOperator {
             Admission admission,
             RetryBudget limiterBudget,
             Dialect dialect,
+            UnaryOperator<Demand> prices,
             RetryPolicy policy,
             List<TypedReader<?>> responses,
             List<FailureReader> failures,
@@ -57,6 +59,7 @@ public final class RateLimitOperator {
         this.admission = admission;
         this.limiterBudget = limiterBudget;
         this.dialect = dialect;
+        this.prices = prices;
         this.policy = policy;
         this.responses = responses;
         this.failures = failures;
@@ -64,9 +67,17 @@ public final class RateLimitOperator {
         this.replayable = replayable;
     }
 
-    static RateLimitOperator of(Admission admission, Dialect dialect) {
+    static RateLimitOperator of(Admission admission, Dialect dialect, UnaryOperator<Demand> prices) {
         return new RateLimitOperator(
-                admission, RetryBudget.standard(), dialect, RetryPolicy.standard(), List.of(), List.of(), null, true);
+                admission,
+                RetryBudget.standard(),
+                dialect,
+                prices,
+                RetryPolicy.standard(),
+                List.of(),
+                List.of(),
+                null,
+                true);
     }
 
     /**
@@ -78,7 +89,7 @@ public final class RateLimitOperator {
     public RateLimitOperator retry(RetryPolicy retry) {
         Objects.requireNonNull(retry, "retry");
         return new RateLimitOperator(
-                admission, limiterBudget, dialect, retry, responses, failures, idempotent, replayable);
+                admission, limiterBudget, dialect, prices, retry, responses, failures, idempotent, replayable);
     }
 
     /**
@@ -93,7 +104,7 @@ public final class RateLimitOperator {
         List<TypedReader<?>> more = new ArrayList<>(responses);
         more.add(new TypedReader<>(type, reader));
         return new RateLimitOperator(
-                admission, limiterBudget, dialect, policy, List.copyOf(more), failures, idempotent, replayable);
+                admission, limiterBudget, dialect, prices, policy, List.copyOf(more), failures, idempotent, replayable);
     }
 
     /**
@@ -106,7 +117,15 @@ public final class RateLimitOperator {
         List<FailureReader> more = new ArrayList<>(failures);
         more.add(Objects.requireNonNull(reader, "reader"));
         return new RateLimitOperator(
-                admission, limiterBudget, dialect, policy, responses, List.copyOf(more), idempotent, replayable);
+                admission,
+                limiterBudget,
+                dialect,
+                prices,
+                policy,
+                responses,
+                List.copyOf(more),
+                idempotent,
+                replayable);
     }
 
     /**
@@ -118,7 +137,7 @@ public final class RateLimitOperator {
      */
     public RateLimitOperator idempotent(boolean repeatable) {
         return new RateLimitOperator(
-                admission, limiterBudget, dialect, policy, responses, failures, repeatable, replayable);
+                admission, limiterBudget, dialect, prices, policy, responses, failures, repeatable, replayable);
     }
 
     /**
@@ -129,7 +148,8 @@ public final class RateLimitOperator {
      * @return the changed operator
      */
     public RateLimitOperator replayable(boolean again) {
-        return new RateLimitOperator(admission, limiterBudget, dialect, policy, responses, failures, idempotent, again);
+        return new RateLimitOperator(
+                admission, limiterBudget, dialect, prices, policy, responses, failures, idempotent, again);
     }
 
     /**
@@ -150,10 +170,10 @@ public final class RateLimitOperator {
      * @return a function for {@code transform}; it gives back a Mono for a Mono and a Flux for anything else
      */
     public <T> UnaryOperator<Publisher<T>> limit(Demand demand) {
-        Objects.requireNonNull(demand, "demand");
+        Demand priced = prices.apply(Objects.requireNonNull(demand, "demand"));
         return source -> source instanceof Mono
-                ? MonoLimit.plain(this, demand, null, source)
-                : FluxLimit.plain(this, demand, null, source);
+                ? MonoLimit.plain(this, priced, null, source)
+                : FluxLimit.plain(this, priced, null, source);
     }
 
     /**
@@ -164,10 +184,11 @@ public final class RateLimitOperator {
      * @return a function for {@code transform}; it gives back a Mono for a Mono and a Flux for anything else
      */
     public <T> UnaryOperator<Publisher<T>> limitBy(Function<? super ContextView, Demand> demand) {
-        Objects.requireNonNull(demand, "demand");
+        Function<? super ContextView, Demand> priced =
+                Objects.requireNonNull(demand, "demand").andThen(prices);
         return source -> source instanceof Mono
-                ? MonoLimit.plain(this, null, demand, source)
-                : FluxLimit.plain(this, null, demand, source);
+                ? MonoLimit.plain(this, null, priced, source)
+                : FluxLimit.plain(this, null, priced, source);
     }
 
     /**
@@ -179,8 +200,8 @@ public final class RateLimitOperator {
      * @return a function for {@code transform}
      */
     public <T> UnaryOperator<Publisher<T>> limitEach(Demand demand) {
-        Objects.requireNonNull(demand, "demand");
-        return source -> FluxLimitEach.assemble(admission, demand, source);
+        Demand priced = prices.apply(Objects.requireNonNull(demand, "demand"));
+        return source -> FluxLimitEach.assemble(admission, priced, source);
     }
 
     /**
@@ -192,7 +213,7 @@ public final class RateLimitOperator {
      * @return the call
      */
     public <T> Mono<T> exchange(Demand demand, Function<? super Exchange, ? extends Mono<? extends T>> attempt) {
-        return MonoLimit.exchange(this, demand, attempt);
+        return MonoLimit.exchange(this, prices.apply(demand), attempt);
     }
 
     /**
@@ -205,7 +226,7 @@ public final class RateLimitOperator {
      */
     public <T> Flux<T> exchangeMany(
             Demand demand, Function<? super Exchange, ? extends Publisher<? extends T>> attempt) {
-        return FluxLimit.exchange(this, demand, attempt);
+        return FluxLimit.exchange(this, prices.apply(demand), attempt);
     }
 
     Admission admission() {

@@ -9,6 +9,7 @@ import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
@@ -40,18 +41,21 @@ public final class RateLimiterSpec {
     private final List<Scope> scopes;
     private final Dialect dialect;
     private final Supplier<Scheduler> schedulers;
+    private final UnaryOperator<Demand> prices;
 
     private RateLimiterSpec(
             Settings settings,
             List<Limit> rootLimits,
             List<Scope> scopes,
             Dialect dialect,
-            Supplier<Scheduler> schedulers) {
+            Supplier<Scheduler> schedulers,
+            UnaryOperator<Demand> prices) {
         this.settings = settings;
         this.rootLimits = rootLimits;
         this.scopes = scopes;
         this.dialect = dialect;
         this.schedulers = schedulers;
+        this.prices = prices;
     }
 
     private static long seconds(long seconds) {
@@ -63,11 +67,16 @@ public final class RateLimiterSpec {
             throw new IllegalArgumentException("a limiter's name must not be blank, was '" + name + "'");
         }
         return new RateLimiterSpec(
-                STANDARD.named(name), List.of(), List.of(), Dialects.standard(), Schedulers::parallel);
+                STANDARD.named(name),
+                List.of(),
+                List.of(),
+                Dialects.standard(),
+                Schedulers::parallel,
+                UnaryOperator.identity());
     }
 
     private RateLimiterSpec with(Settings changed) {
-        return new RateLimiterSpec(changed, rootLimits, scopes, dialect, schedulers);
+        return new RateLimiterSpec(changed, rootLimits, scopes, dialect, schedulers, prices);
     }
 
     /**
@@ -77,7 +86,7 @@ public final class RateLimiterSpec {
      * @return the changed spec
      */
     public RateLimiterSpec limit(Limit... limits) {
-        return new RateLimiterSpec(settings, List.of(limits), scopes, dialect, schedulers);
+        return new RateLimiterSpec(settings, List.of(limits), scopes, dialect, schedulers, prices);
     }
 
     /**
@@ -89,7 +98,7 @@ public final class RateLimiterSpec {
     public RateLimiterSpec scope(Scope scope) {
         List<Scope> more = new ArrayList<>(scopes);
         more.add(Objects.requireNonNull(scope, "scope"));
-        return new RateLimiterSpec(settings, rootLimits, List.copyOf(more), dialect, schedulers);
+        return new RateLimiterSpec(settings, rootLimits, List.copyOf(more), dialect, schedulers, prices);
     }
 
     /**
@@ -104,7 +113,7 @@ public final class RateLimiterSpec {
         for (int i = 0; i < changed.size(); i++) {
             if (changed.get(i).attributes().equals(scope.attributes())) {
                 changed.set(i, scope);
-                return new RateLimiterSpec(settings, rootLimits, List.copyOf(changed), dialect, schedulers);
+                return new RateLimiterSpec(settings, rootLimits, List.copyOf(changed), dialect, schedulers, prices);
             }
         }
         throw new IllegalArgumentException("a scope to replace must be one of " + scopes + ", was " + scope);
@@ -139,7 +148,21 @@ public final class RateLimiterSpec {
      * @return the changed spec
      */
     public RateLimiterSpec dialect(Dialect reads) {
-        return new RateLimiterSpec(settings, rootLimits, scopes, Objects.requireNonNull(reads, "dialect"), schedulers);
+        return new RateLimiterSpec(
+                settings, rootLimits, scopes, Objects.requireNonNull(reads, "dialect"), schedulers, prices);
+    }
+
+    /**
+     * Says what demands cost by what they are, for APIs whose requests weigh differently: what every demand is turned into
+     * before it asks. Unless said, a demand costs what it says itself.
+     *
+     * @param by from a demand to the same one with its costs; called on the caller's thread, once per assembly where the
+     *     demand is known then; must not block, and has to give the same for its own result
+     * @return the changed spec
+     */
+    public RateLimiterSpec costs(UnaryOperator<Demand> by) {
+        return new RateLimiterSpec(
+                settings, rootLimits, scopes, dialect, schedulers, Objects.requireNonNull(by, "costs"));
     }
 
     /**
@@ -227,7 +250,7 @@ public final class RateLimiterSpec {
      */
     public RateLimiterSpec scheduler(Supplier<Scheduler> supplier) {
         return new RateLimiterSpec(
-                settings, rootLimits, scopes, dialect, Objects.requireNonNull(supplier, "scheduler"));
+                settings, rootLimits, scopes, dialect, Objects.requireNonNull(supplier, "scheduler"), prices);
     }
 
     /**
@@ -255,6 +278,10 @@ public final class RateLimiterSpec {
         return dialect;
     }
 
+    UnaryOperator<Demand> prices() {
+        return prices;
+    }
+
     Supplier<Scheduler> schedulers() {
         return schedulers;
     }
@@ -263,13 +290,14 @@ public final class RateLimiterSpec {
         boolean same = settings.equals(changed.settings)
                 && dialect.equals(changed.dialect)
                 && schedulers.equals(changed.schedulers)
+                && prices.equals(changed.prices)
                 && scopes.size() == changed.scopes.size();
         for (int i = 0; same && i < scopes.size(); i++) {
             same = scopes.get(i).countsLike(changed.scopes.get(i));
         }
         if (!same) {
             throw new IllegalArgumentException(
-                    "a running limiter can change its limits only, not its name, figures, dialect, scheduler, lanes,"
+                    "a running limiter can change its limits only, not its name, figures, dialect, costs, scheduler, lanes,"
                             + " scopes or patterns");
         }
     }

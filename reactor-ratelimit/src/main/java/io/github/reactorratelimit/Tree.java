@@ -196,6 +196,7 @@ final class Tree {
         return scopes;
     }
 
+    @SuppressWarnings("NonAtomicVolatileUpdate") // Only ever written under the monitor.
     void scopes(List<Scope> changed) {
         scopes = changed;
         changes = changes + 1;
