@@ -170,7 +170,7 @@ public final class RateLimitOperator {
      * @return a function for {@code transform}; it gives back a Mono for a Mono and a Flux for anything else
      */
     public <T> UnaryOperator<Publisher<T>> limit(Demand demand) {
-        Demand priced = prices.apply(Objects.requireNonNull(demand, "demand"));
+        Demand priced = priced(Objects.requireNonNull(demand, "demand"));
         return source -> source instanceof Mono
                 ? MonoLimit.plain(this, priced, null, source)
                 : FluxLimit.plain(this, priced, null, source);
@@ -200,7 +200,7 @@ public final class RateLimitOperator {
      * @return a function for {@code transform}
      */
     public <T> UnaryOperator<Publisher<T>> limitEach(Demand demand) {
-        Demand priced = prices.apply(Objects.requireNonNull(demand, "demand"));
+        Demand priced = priced(Objects.requireNonNull(demand, "demand"));
         return source -> FluxLimitEach.assemble(admission, priced, source);
     }
 
@@ -213,7 +213,7 @@ public final class RateLimitOperator {
      * @return the call
      */
     public <T> Mono<T> exchange(Demand demand, Function<? super Exchange, ? extends Mono<? extends T>> attempt) {
-        return MonoLimit.exchange(this, prices.apply(demand), attempt);
+        return MonoLimit.exchange(this, priced(demand), attempt);
     }
 
     /**
@@ -226,7 +226,11 @@ public final class RateLimitOperator {
      */
     public <T> Flux<T> exchangeMany(
             Demand demand, Function<? super Exchange, ? extends Publisher<? extends T>> attempt) {
-        return FluxLimit.exchange(this, prices.apply(demand), attempt);
+        return FluxLimit.exchange(this, priced(demand), attempt);
+    }
+
+    Demand priced(Demand demand) {
+        return prices.apply(demand);
     }
 
     Admission admission() {

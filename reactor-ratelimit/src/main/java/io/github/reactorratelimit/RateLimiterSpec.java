@@ -154,7 +154,7 @@ public final class RateLimiterSpec {
 
     /**
      * Says what demands cost by what they are, for APIs whose requests weigh differently: what every demand is turned into
-     * before it asks. Unless said, a demand costs what it says itself.
+     * before it asks. Unless said, a demand costs what it says itself. A demand may be of several requests.
      *
      * @param by from a demand to the same one with its costs; called on the caller's thread, once per assembly where the
      *     demand is known then; must not block, and has to give the same for its own result

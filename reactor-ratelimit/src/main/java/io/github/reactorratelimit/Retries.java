@@ -64,6 +64,10 @@ final class Retries {
         return rest;
     }
 
+    void rest(long nanos) {
+        restNanos = nanos;
+    }
+
     /** How long the next attempt may wait: until the deadline. */
     long leftNanos(long now) {
         long deadline = policy.deadlineNanos();
