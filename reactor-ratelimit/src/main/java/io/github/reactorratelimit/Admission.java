@@ -3,6 +3,7 @@ package io.github.reactorratelimit;
 import io.github.reactorratelimit.Booking.Phase;
 import io.github.reactorratelimit.Ticket.Stage;
 import io.github.reactorratelimit.Tree.KeyLimits;
+import io.github.reactorratelimit.WaitingRoom.Leaving;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.util.HashMap;
 import java.util.List;
@@ -28,9 +29,9 @@ final class Admission {
     private final LimiterClock clock;
     private final Alarm alarm;
     private final Timers timers = new Timers();
+    private final Generations generations = new Generations();
     private final Tree tree;
     private final Turns turns;
-    private final Cooldowns cooldowns;
     private final Outlook outlook = new Outlook();
     private final WaitingRoom room;
     private volatile boolean disposed;
@@ -42,10 +43,10 @@ final class Admission {
         this.settings = settings;
         this.clock = new LimiterClock(schedulers);
         this.alarm = new Alarm(this::ring, this::rejected);
-        this.tree = new Tree(limits, scopes, settings.lanes(), settings.idleNanos(), 0);
+        this.tree = new Tree(limits, scopes, settings, generations);
         this.turns = new Turns(tree.root, timers, settings.ageingNanos());
-        this.cooldowns = new Cooldowns(settings);
-        this.room = new WaitingRoom(settings, timers, turns, cooldowns, outlook);
+        Cooldowns cooldowns = new Cooldowns(settings, generations, tree);
+        this.room = new WaitingRoom(settings, timers, turns, cooldowns, generations, outlook);
     }
 
     Settings settings() {
@@ -157,7 +158,7 @@ final class Admission {
                     remaining = outlook.remaining;
                     fullAfter = outlook.fullAfter(now);
                     limit = outlook.limit;
-                    generation = cooldowns.generation();
+                    generation = generations.current();
                     if (wait == 0 && take) {
                         permit = grant(now, demand, leaf, lane);
                     }
@@ -248,7 +249,7 @@ final class Admission {
                 throttle = room.hear(now, ticket, signal, pauseNanos, random);
             }
             if (release) {
-                room.end(now, ticket, false, false);
+                room.end(now, ticket, Leaving.HEARD);
             }
             out = finish(now);
         }
@@ -269,31 +270,31 @@ final class Admission {
 
     /** The attempt ended. */
     void release(Ticket ticket) {
-        carryOut(end(ticket, false, false));
+        carryOut(end(ticket, Leaving.ENDED));
     }
 
     /** As {@link #release}; what it decided is left to the caller, who has an answer of its own to give first. */
     @Nullable
     Ticket released(Ticket ticket) {
-        return end(ticket, false, false);
+        return end(ticket, Leaving.ENDED);
     }
 
     /** The attempt was cancelled while it ran: a permit that is known not to be sent yet is given back whole. */
     void abort(Ticket ticket) {
-        carryOut(end(ticket, true, false));
+        carryOut(end(ticket, Leaving.CANCELLED));
     }
 
     /** Nobody wants it any more: a waiting ticket leaves its line, a permit that nobody got to use is given back whole. */
     void cancel(Ticket ticket) {
-        carryOut(end(ticket, true, true));
+        carryOut(end(ticket, Leaving.UNUSED));
     }
 
-    private @Nullable Ticket end(Ticket ticket, boolean cancelled, boolean unused) {
+    private @Nullable Ticket end(Ticket ticket, Leaving how) {
         Scheduler scheduler = clock.scheduler();
         long raw = scheduler.now(TimeUnit.NANOSECONDS);
         synchronized (monitor) {
             long now = begin(scheduler, raw);
-            room.end(now, ticket, cancelled, unused);
+            room.end(now, ticket, how);
             return finish(now);
         }
     }
@@ -352,8 +353,8 @@ final class Admission {
         if (!limits.keySet().containsAll(nodes)) {
             return false;
         }
-        tree.scopes(scopes);
-        int generation = cooldowns.nextGeneration();
+        tree.change(rootLimits, scopes);
+        int generation = generations.next();
         tree.root.change(now, rootLimits, settings.lanes(), generation);
         for (Node node : nodes) {
             node.change(now, limits.getOrDefault(node, List.of()), settings.lanes(), generation);

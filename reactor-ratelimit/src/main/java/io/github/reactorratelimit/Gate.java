@@ -14,6 +14,28 @@ final class Gate {
     int waves;
     /** Until then the server itself said to wait, without our margins: that is what the longest obeyed delay bounds. */
     long saidUntil = Long.MIN_VALUE;
+    /** The number of the key right below whose refusal, without a name, closed it longest. */
+    private long longestBelow = -1;
+
+    private long longestBelowUntil = Long.MIN_VALUE;
+    /** Until when any other key right below is closed for such a refusal. */
+    private long othersBelowUntil = Long.MIN_VALUE;
+
+    /** A key right below was refused, without a name, until then; whether another one still is. */
+    boolean refusedBelow(long now, long number, long until) {
+        boolean longest = number == longestBelow;
+        boolean second = (longest ? othersBelowUntil : longestBelowUntil) > now;
+        if (longest) {
+            longestBelowUntil = Math.max(longestBelowUntil, until);
+        } else if (until > longestBelowUntil) {
+            othersBelowUntil = longestBelowUntil;
+            longestBelow = number;
+            longestBelowUntil = until;
+        } else {
+            othersBelowUntil = Math.max(othersBelowUntil, until);
+        }
+        return second;
+    }
 
     boolean isClosed(long now) {
         return closedUntil > now;

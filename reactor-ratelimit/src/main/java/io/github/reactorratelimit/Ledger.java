@@ -54,6 +54,11 @@ final class Ledger {
         size++;
     }
 
+    void clear() {
+        head = 0;
+        size = 0;
+    }
+
     void removeFirst() {
         head = (head + 1) & (times.length - 1);
         size--;

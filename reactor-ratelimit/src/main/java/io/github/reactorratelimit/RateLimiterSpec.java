@@ -34,7 +34,8 @@ public final class RateLimiterSpec {
             seconds(1),
             seconds(300),
             seconds(30),
-            seconds(300));
+            seconds(300),
+            Learning.Mode.OFF);
 
     private final Settings settings;
     private final List<Limit> rootLimits;
@@ -230,6 +231,29 @@ public final class RateLimiterSpec {
                     "the longest cooldown must be at least the first of " + first + ", was " + longest);
         }
         return with(settings.cooldown(Exact.nanos(first), Exact.nanos(longest)));
+    }
+
+    /**
+     * Learns from responses what nobody configured: what is left of a quota, and until when. The first call of a key goes
+     * alone and finds out; from then on no more go than the last figure leaves beside what is in flight, until the reset,
+     * after which one call finds out again. Learned figures only tighten: configured limits stay the bound. If a key's
+     * responses say nothing, its configured limits apply, or else it is tried out with more and more calls at once. Off
+     * unless said.
+     *
+     * @return the changed spec
+     */
+    public RateLimiterSpec learn() {
+        return with(settings.learning(Learning.Mode.ON));
+    }
+
+    /**
+     * As {@link #learn()}, and spreads what is left of a learned quota evenly over what is left of its window, in place of
+     * using it up and waiting.
+     *
+     * @return the changed spec
+     */
+    public RateLimiterSpec learnPaced() {
+        return with(settings.learning(Learning.Mode.PACED));
     }
 
     /**

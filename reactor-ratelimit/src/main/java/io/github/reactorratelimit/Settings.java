@@ -16,6 +16,7 @@ import java.util.function.DoubleSupplier;
  * @param maxCooldownNanos the most that such refusals double it to
  * @param ageingNanos how long the lowest lane may be passed over
  * @param idleNanos after how long an idle key is forgotten
+ * @param learning whether it learns from responses
  */
 record Settings(
         String name,
@@ -28,7 +29,8 @@ record Settings(
         long cooldownNanos,
         long maxCooldownNanos,
         long ageingNanos,
-        long idleNanos) {
+        long idleNanos,
+        Learning.Mode learning) {
 
     Settings named(String changed) {
         return new Settings(
@@ -42,7 +44,8 @@ record Settings(
                 cooldownNanos,
                 maxCooldownNanos,
                 ageingNanos,
-                idleNanos);
+                idleNanos,
+                learning);
     }
 
     Settings lanes(Lanes changed) {
@@ -57,7 +60,8 @@ record Settings(
                 cooldownNanos,
                 maxCooldownNanos,
                 ageingNanos,
-                idleNanos);
+                idleNanos,
+                learning);
     }
 
     Settings maxPending(int inAll, int perLine) {
@@ -72,7 +76,8 @@ record Settings(
                 cooldownNanos,
                 maxCooldownNanos,
                 ageingNanos,
-                idleNanos);
+                idleNanos,
+                learning);
     }
 
     Settings maxServerDelay(long nanos) {
@@ -87,7 +92,8 @@ record Settings(
                 cooldownNanos,
                 maxCooldownNanos,
                 ageingNanos,
-                idleNanos);
+                idleNanos,
+                learning);
     }
 
     Settings jitter(double share) {
@@ -102,7 +108,8 @@ record Settings(
                 cooldownNanos,
                 maxCooldownNanos,
                 ageingNanos,
-                idleNanos);
+                idleNanos,
+                learning);
     }
 
     Settings random(DoubleSupplier uniform) {
@@ -117,7 +124,8 @@ record Settings(
                 cooldownNanos,
                 maxCooldownNanos,
                 ageingNanos,
-                idleNanos);
+                idleNanos,
+                learning);
     }
 
     Settings cooldown(long first, long longest) {
@@ -132,7 +140,8 @@ record Settings(
                 first,
                 longest,
                 ageingNanos,
-                idleNanos);
+                idleNanos,
+                learning);
     }
 
     Settings ageing(long nanos) {
@@ -147,7 +156,8 @@ record Settings(
                 cooldownNanos,
                 maxCooldownNanos,
                 nanos,
-                idleNanos);
+                idleNanos,
+                learning);
     }
 
     Settings idle(long nanos) {
@@ -162,6 +172,23 @@ record Settings(
                 cooldownNanos,
                 maxCooldownNanos,
                 ageingNanos,
-                nanos);
+                nanos,
+                learning);
+    }
+
+    Settings learning(Learning.Mode changed) {
+        return new Settings(
+                name,
+                lanes,
+                maxPending,
+                maxPendingPerLine,
+                maxServerDelayNanos,
+                jitter,
+                random,
+                cooldownNanos,
+                maxCooldownNanos,
+                ageingNanos,
+                idleNanos,
+                changed);
     }
 }

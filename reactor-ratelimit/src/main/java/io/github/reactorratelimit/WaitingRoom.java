@@ -20,15 +20,23 @@ final class WaitingRoom {
     private final Timers timers;
     private final Turns turns;
     private final Cooldowns cooldowns;
+    private final Generations generations;
     private final Outlook outlook;
     private @Nullable Ticket firstOut;
     private @Nullable Ticket lastOut;
 
-    WaitingRoom(Settings settings, Timers timers, Turns turns, Cooldowns cooldowns, Outlook outlook) {
+    WaitingRoom(
+            Settings settings,
+            Timers timers,
+            Turns turns,
+            Cooldowns cooldowns,
+            Generations generations,
+            Outlook outlook) {
         this.settings = settings;
         this.timers = timers;
         this.turns = turns;
         this.cooldowns = cooldowns;
+        this.generations = generations;
         this.outlook = outlook;
     }
 
@@ -121,7 +129,7 @@ final class WaitingRoom {
         };
         ticket.at = now;
         ticket.sentAt = now;
-        ticket.generation = cooldowns.generation();
+        ticket.generation = generations.current();
         if (!ticket.counted && (leaf.holds || ticket.tells() != Ticket.Tells.NOTHING)) {
             count(ticket, leaf);
         }
@@ -240,16 +248,21 @@ final class WaitingRoom {
             return null;
         }
         Node leaf = slot.node;
-        if (ticket.stage == Stage.HELD && ticket.phase != Phase.HEADED) {
+        boolean first = ticket.stage == Stage.HELD && ticket.phase != Phase.HEADED;
+        if (first) {
             move(now, ticket, Phase.HEADED);
             timers.remove(ticket);
         }
-        Throttle throttle = cooldowns.hear(now, leaf, ticket.generation, signal, random);
+        Throttle throttle = cooldowns.hear(now, leaf, ticket, signal, random, first);
         if (pauseNanos > 0) {
             leaf.close(now, Exact.add(now, pauseNanos));
         }
         if (throttle != null || pauseNanos > 0) {
-            turnAwayBelow(now, leaf);
+            for (Node node = leaf; node != null; node = node.parent) {
+                turnAwayBelow(now, node);
+            }
+        }
+        if (pauseNanos > 0 || cooldowns.changed()) {
             touch(now, leaf);
         }
         return throttle;
@@ -281,13 +294,20 @@ final class WaitingRoom {
 
     // ---------------------------------------------------------------------------------------------------- leaving
 
-    /**
-     * A ticket leaves, wherever it stands.
-     *
-     * @param cancelled nobody wants it any more: a permit that is known not to be sent yet is given back whole
-     * @param unused nobody got to use it: its permit is given back in any case
-     */
-    void end(long now, Ticket ticket, boolean cancelled, boolean unused) {
+    /** How a ticket leaves. */
+    enum Leaving {
+        /** Its response was heard in the same step. */
+        HEARD,
+        /** The attempt is over. */
+        ENDED,
+        /** Nobody wants it any more: a permit that is known not to be sent yet is given back whole. */
+        CANCELLED,
+        /** Nobody got to use it: its permit is given back in any case. */
+        UNUSED
+    }
+
+    /** A ticket leaves, wherever it stands. */
+    void end(long now, Ticket ticket, Leaving how) {
         switch (ticket.stage) {
             case NEW -> ticket.stage = Stage.DONE;
             case RESTING -> {
@@ -295,13 +315,14 @@ final class WaitingRoom {
                 leave(ticket);
             }
             case WAITING -> leaveLine(now, ticket);
-            case HELD -> release(now, ticket, unused || (cancelled && ticket.phase == Phase.UNSENT));
+            case HELD -> release(now, ticket, how);
             case RELEASED, DONE -> {}
         }
     }
 
-    private void release(long now, Ticket ticket, boolean refund) {
+    private void release(long now, Ticket ticket, Leaving how) {
         Slot slot = slot(ticket);
+        boolean refund = how == Leaving.UNUSED || (how == Leaving.CANCELLED && ticket.phase == Phase.UNSENT);
         timers.remove(ticket);
         if (!refund && ticket.phase != Phase.HEADED) {
             move(now, ticket, Phase.ENDED);
@@ -310,7 +331,7 @@ final class WaitingRoom {
             if (refund) {
                 node.refund(now, ticket, slot.lane);
             }
-            node.release(ticket, slot.lane);
+            node.release(now, ticket, slot.lane, how == Leaving.ENDED);
         }
         leave(ticket);
         ticket.stage = refund ? Stage.DONE : Stage.RELEASED;
@@ -359,7 +380,7 @@ final class WaitingRoom {
         }
         for (Ticket ticket : all) {
             Slot slot = slot(ticket);
-            end(now, ticket, true, true);
+            end(now, ticket, Leaving.UNUSED);
             turnAway(ticket, Refusals.disposed(settings.name(), slot.node, cause));
         }
         if (cause != null) {
