@@ -35,6 +35,9 @@ final class Node {
     /** What responses told of its quotas; null if nothing. */
     @Nullable
     Learned learned;
+    /** How its calls came out lately; null unless a limiter looks at that. */
+    @Nullable
+    Breaker breaker;
     /** Attempts that were granted and not answered yet. */
     long unanswered;
     /** By key, as they came to be known; null as long as there are none. */

@@ -35,7 +35,8 @@ public final class RateLimiterSpec {
             seconds(300),
             seconds(30),
             seconds(300),
-            Learning.Mode.OFF);
+            Learning.Mode.OFF,
+            false);
 
     private final Settings settings;
     private final List<Limit> rootLimits;
@@ -254,6 +255,18 @@ public final class RateLimiterSpec {
      */
     public RateLimiterSpec learnPaced() {
         return with(settings.learning(Learning.Mode.PACED));
+    }
+
+    /**
+     * Lets a key rest whose calls fail, for everybody: when half or more of its last 100 calls, or of those within the last
+     * 60 s, were answered with a 5xx other than 501 and 505 or ran into the attempt timeout, and they were 10 at least.
+     * It rests 30 s, plus the jitter; then one call finds out whether it has to rest again. Those who come meanwhile wait.
+     * Refusals for a limit, failures before sending, and cancelled calls do not count. Off unless said.
+     *
+     * @return the changed spec
+     */
+    public RateLimiterSpec breaker() {
+        return with(settings.withBreaker());
     }
 
     /**

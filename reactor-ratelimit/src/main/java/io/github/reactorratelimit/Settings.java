@@ -17,6 +17,7 @@ import java.util.function.DoubleSupplier;
  * @param ageingNanos how long the lowest lane may be passed over
  * @param idleNanos after how long an idle key is forgotten
  * @param learning whether it learns from responses
+ * @param breaker whether a key rests whose calls fail
  */
 record Settings(
         String name,
@@ -30,7 +31,8 @@ record Settings(
         long maxCooldownNanos,
         long ageingNanos,
         long idleNanos,
-        Learning.Mode learning) {
+        Learning.Mode learning,
+        boolean breaker) {
 
     Settings named(String changed) {
         return new Settings(
@@ -45,7 +47,8 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
-                learning);
+                learning,
+                breaker);
     }
 
     Settings lanes(Lanes changed) {
@@ -61,7 +64,8 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
-                learning);
+                learning,
+                breaker);
     }
 
     Settings maxPending(int inAll, int perLine) {
@@ -77,7 +81,8 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
-                learning);
+                learning,
+                breaker);
     }
 
     Settings maxServerDelay(long nanos) {
@@ -93,7 +98,8 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
-                learning);
+                learning,
+                breaker);
     }
 
     Settings jitter(double share) {
@@ -109,7 +115,8 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
-                learning);
+                learning,
+                breaker);
     }
 
     Settings random(DoubleSupplier uniform) {
@@ -125,7 +132,8 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
-                learning);
+                learning,
+                breaker);
     }
 
     Settings cooldown(long first, long longest) {
@@ -141,7 +149,8 @@ record Settings(
                 longest,
                 ageingNanos,
                 idleNanos,
-                learning);
+                learning,
+                breaker);
     }
 
     Settings ageing(long nanos) {
@@ -157,7 +166,8 @@ record Settings(
                 maxCooldownNanos,
                 nanos,
                 idleNanos,
-                learning);
+                learning,
+                breaker);
     }
 
     Settings idle(long nanos) {
@@ -173,7 +183,8 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 nanos,
-                learning);
+                learning,
+                breaker);
     }
 
     Settings learning(Learning.Mode changed) {
@@ -189,6 +200,24 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
-                changed);
+                changed,
+                breaker);
+    }
+
+    Settings withBreaker() {
+        return new Settings(
+                name,
+                lanes,
+                maxPending,
+                maxPendingPerLine,
+                maxServerDelayNanos,
+                jitter,
+                random,
+                cooldownNanos,
+                maxCooldownNanos,
+                ageingNanos,
+                idleNanos,
+                learning,
+                true);
     }
 }

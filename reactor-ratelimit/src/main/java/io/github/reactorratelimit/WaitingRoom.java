@@ -21,6 +21,7 @@ final class WaitingRoom {
     private final Turns turns;
     private final Cooldowns cooldowns;
     private final Generations generations;
+    private final Breakers breakers;
     private final Outlook outlook;
     private @Nullable Ticket firstOut;
     private @Nullable Ticket lastOut;
@@ -37,6 +38,7 @@ final class WaitingRoom {
         this.turns = turns;
         this.cooldowns = cooldowns;
         this.generations = generations;
+        this.breakers = new Breakers(settings, generations);
         this.outlook = outlook;
     }
 
@@ -254,6 +256,10 @@ final class WaitingRoom {
             timers.remove(ticket);
         }
         Throttle throttle = cooldowns.hear(now, leaf, ticket, signal, random, first);
+        long rest = first || ticket.tells() == Ticket.Tells.NOTHING
+                ? breakers.answered(now, leaf, ticket.generation, signal, random)
+                : 0;
+        throttle = rest > 0 ? new Throttle(leaf, signal, rest) : throttle;
         if (pauseNanos > 0) {
             leaf.close(now, Exact.add(now, pauseNanos));
         }
@@ -262,10 +268,20 @@ final class WaitingRoom {
                 turnAwayBelow(now, node);
             }
         }
-        if (pauseNanos > 0 || cooldowns.changed()) {
+        if (pauseNanos > 0 || rest > 0 || cooldowns.changed()) {
             touch(now, leaf);
         }
         return throttle;
+    }
+
+    /** An attempt was sent and not answered in time. */
+    void timedOut(long now, Ticket ticket, double random) {
+        if (ticket.stage == Stage.HELD && ticket.phase == Phase.SENT) {
+            Node leaf = slot(ticket).node;
+            if (breakers.timedOut(now, leaf, ticket.generation, random) > 0) {
+                touch(now, leaf);
+            }
+        }
     }
 
     /** Those who wait at a gate that is closed for longer than is obeyed fail now, with the time that is left. */

@@ -108,7 +108,9 @@ class ArchitectureTest {
             "Demand",
             "EndpointPattern",
             "Settings",
-            "Refusals");
+            "Refusals",
+            "Breakers",
+            "Breaker");
 
     private static DescribedPredicate<JavaClass> oneOf(String name, Set<String> simpleNames) {
         return DescribedPredicate.describe(
