@@ -13,22 +13,22 @@ final class MemoryRateLimiter implements RateLimiter {
     MemoryRateLimiter(RateLimiterSpec spec) {
         this.spec = spec;
         this.admission = new Admission(spec.settings(), spec.rootLimits(), spec.scopes(), spec.schedulers());
-        this.calls = RateLimitOperator.of(admission, spec.dialect(), spec.prices());
+        this.calls = RateLimitOperator.of(admission, spec.dialect());
     }
 
     @Override
     public Mono<Permit> acquire(Demand demand) {
-        return Mono.from(new MonoAcquire(admission, spec.prices().apply(demand)));
+        return Mono.from(new MonoAcquire(admission, calls.priced(demand)));
     }
 
     @Override
     public Decision tryAcquire(Demand demand) {
-        return admission.tryAcquire(spec.prices().apply(demand));
+        return admission.tryAcquire(calls.priced(demand));
     }
 
     @Override
     public Decision estimate(Demand demand) {
-        return admission.estimate(spec.prices().apply(demand));
+        return admission.estimate(calls.priced(demand));
     }
 
     @Override

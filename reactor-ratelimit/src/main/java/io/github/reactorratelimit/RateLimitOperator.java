@@ -39,7 +39,6 @@ public final class RateLimitOperator {
     private final Admission admission;
     private final RetryBudget limiterBudget;
     private final Dialect dialect;
-    private final UnaryOperator<Demand> prices;
     private final RetryPolicy policy;
     private final List<TypedReader<?>> responses;
     private final List<FailureReader> failures;
@@ -50,7 +49,6 @@ public final class RateLimitOperator {
             Admission admission,
             RetryBudget limiterBudget,
             Dialect dialect,
-            UnaryOperator<Demand> prices,
             RetryPolicy policy,
             List<TypedReader<?>> responses,
             List<FailureReader> failures,
@@ -59,7 +57,6 @@ public final class RateLimitOperator {
         this.admission = admission;
         this.limiterBudget = limiterBudget;
         this.dialect = dialect;
-        this.prices = prices;
         this.policy = policy;
         this.responses = responses;
         this.failures = failures;
@@ -67,17 +64,9 @@ public final class RateLimitOperator {
         this.replayable = replayable;
     }
 
-    static RateLimitOperator of(Admission admission, Dialect dialect, UnaryOperator<Demand> prices) {
+    static RateLimitOperator of(Admission admission, Dialect dialect) {
         return new RateLimitOperator(
-                admission,
-                RetryBudget.standard(),
-                dialect,
-                prices,
-                RetryPolicy.standard(),
-                List.of(),
-                List.of(),
-                null,
-                true);
+                admission, RetryBudget.standard(), dialect, RetryPolicy.standard(), List.of(), List.of(), null, true);
     }
 
     /**
@@ -89,7 +78,7 @@ public final class RateLimitOperator {
     public RateLimitOperator retry(RetryPolicy retry) {
         Objects.requireNonNull(retry, "retry");
         return new RateLimitOperator(
-                admission, limiterBudget, dialect, prices, retry, responses, failures, idempotent, replayable);
+                admission, limiterBudget, dialect, retry, responses, failures, idempotent, replayable);
     }
 
     /**
@@ -104,7 +93,7 @@ public final class RateLimitOperator {
         List<TypedReader<?>> more = new ArrayList<>(responses);
         more.add(new TypedReader<>(type, reader));
         return new RateLimitOperator(
-                admission, limiterBudget, dialect, prices, policy, List.copyOf(more), failures, idempotent, replayable);
+                admission, limiterBudget, dialect, policy, List.copyOf(more), failures, idempotent, replayable);
     }
 
     /**
@@ -117,15 +106,7 @@ public final class RateLimitOperator {
         List<FailureReader> more = new ArrayList<>(failures);
         more.add(Objects.requireNonNull(reader, "reader"));
         return new RateLimitOperator(
-                admission,
-                limiterBudget,
-                dialect,
-                prices,
-                policy,
-                responses,
-                List.copyOf(more),
-                idempotent,
-                replayable);
+                admission, limiterBudget, dialect, policy, responses, List.copyOf(more), idempotent, replayable);
     }
 
     /**
@@ -137,7 +118,7 @@ public final class RateLimitOperator {
      */
     public RateLimitOperator idempotent(boolean repeatable) {
         return new RateLimitOperator(
-                admission, limiterBudget, dialect, prices, policy, responses, failures, repeatable, replayable);
+                admission, limiterBudget, dialect, policy, responses, failures, repeatable, replayable);
     }
 
     /**
@@ -148,8 +129,7 @@ public final class RateLimitOperator {
      * @return the changed operator
      */
     public RateLimitOperator replayable(boolean again) {
-        return new RateLimitOperator(
-                admission, limiterBudget, dialect, prices, policy, responses, failures, idempotent, again);
+        return new RateLimitOperator(admission, limiterBudget, dialect, policy, responses, failures, idempotent, again);
     }
 
     /**
@@ -185,7 +165,7 @@ public final class RateLimitOperator {
      */
     public <T> UnaryOperator<Publisher<T>> limitBy(Function<? super ContextView, Demand> demand) {
         Function<? super ContextView, Demand> priced =
-                Objects.requireNonNull(demand, "demand").andThen(prices);
+                Objects.requireNonNull(demand, "demand").andThen(this::priced);
         return source -> source instanceof Mono
                 ? MonoLimit.plain(this, null, priced, source)
                 : FluxLimit.plain(this, null, priced, source);
@@ -229,8 +209,9 @@ public final class RateLimitOperator {
         return FluxLimit.exchange(this, priced(demand), attempt);
     }
 
+    /** The demand with what it costs by the limiter's word. */
     Demand priced(Demand demand) {
-        return prices.apply(demand);
+        return admission.settings().prices().apply(demand);
     }
 
     Admission admission() {

@@ -36,28 +36,26 @@ public final class RateLimiterSpec {
             seconds(30),
             seconds(300),
             Learning.Mode.OFF,
-            false);
+            false,
+            UnaryOperator.identity());
 
     private final Settings settings;
     private final List<Limit> rootLimits;
     private final List<Scope> scopes;
     private final Dialect dialect;
     private final Supplier<Scheduler> schedulers;
-    private final UnaryOperator<Demand> prices;
 
     private RateLimiterSpec(
             Settings settings,
             List<Limit> rootLimits,
             List<Scope> scopes,
             Dialect dialect,
-            Supplier<Scheduler> schedulers,
-            UnaryOperator<Demand> prices) {
+            Supplier<Scheduler> schedulers) {
         this.settings = settings;
         this.rootLimits = rootLimits;
         this.scopes = scopes;
         this.dialect = dialect;
         this.schedulers = schedulers;
-        this.prices = prices;
     }
 
     private static long seconds(long seconds) {
@@ -69,16 +67,11 @@ public final class RateLimiterSpec {
             throw new IllegalArgumentException("a limiter's name must not be blank, was '" + name + "'");
         }
         return new RateLimiterSpec(
-                STANDARD.named(name),
-                List.of(),
-                List.of(),
-                Dialects.standard(),
-                Schedulers::parallel,
-                UnaryOperator.identity());
+                STANDARD.named(name), List.of(), List.of(), Dialects.standard(), Schedulers::parallel);
     }
 
     private RateLimiterSpec with(Settings changed) {
-        return new RateLimiterSpec(changed, rootLimits, scopes, dialect, schedulers, prices);
+        return new RateLimiterSpec(changed, rootLimits, scopes, dialect, schedulers);
     }
 
     /**
@@ -88,7 +81,7 @@ public final class RateLimiterSpec {
      * @return the changed spec
      */
     public RateLimiterSpec limit(Limit... limits) {
-        return new RateLimiterSpec(settings, List.of(limits), scopes, dialect, schedulers, prices);
+        return new RateLimiterSpec(settings, List.of(limits), scopes, dialect, schedulers);
     }
 
     /**
@@ -100,7 +93,7 @@ public final class RateLimiterSpec {
     public RateLimiterSpec scope(Scope scope) {
         List<Scope> more = new ArrayList<>(scopes);
         more.add(Objects.requireNonNull(scope, "scope"));
-        return new RateLimiterSpec(settings, rootLimits, List.copyOf(more), dialect, schedulers, prices);
+        return new RateLimiterSpec(settings, rootLimits, List.copyOf(more), dialect, schedulers);
     }
 
     /**
@@ -115,7 +108,7 @@ public final class RateLimiterSpec {
         for (int i = 0; i < changed.size(); i++) {
             if (changed.get(i).attributes().equals(scope.attributes())) {
                 changed.set(i, scope);
-                return new RateLimiterSpec(settings, rootLimits, List.copyOf(changed), dialect, schedulers, prices);
+                return new RateLimiterSpec(settings, rootLimits, List.copyOf(changed), dialect, schedulers);
             }
         }
         throw new IllegalArgumentException("a scope to replace must be one of " + scopes + ", was " + scope);
@@ -150,8 +143,7 @@ public final class RateLimiterSpec {
      * @return the changed spec
      */
     public RateLimiterSpec dialect(Dialect reads) {
-        return new RateLimiterSpec(
-                settings, rootLimits, scopes, Objects.requireNonNull(reads, "dialect"), schedulers, prices);
+        return new RateLimiterSpec(settings, rootLimits, scopes, Objects.requireNonNull(reads, "dialect"), schedulers);
     }
 
     /**
@@ -163,8 +155,7 @@ public final class RateLimiterSpec {
      * @return the changed spec
      */
     public RateLimiterSpec costs(UnaryOperator<Demand> by) {
-        return new RateLimiterSpec(
-                settings, rootLimits, scopes, dialect, schedulers, Objects.requireNonNull(by, "costs"));
+        return with(settings.prices(Objects.requireNonNull(by, "costs")));
     }
 
     /**
@@ -287,7 +278,7 @@ public final class RateLimiterSpec {
      */
     public RateLimiterSpec scheduler(Supplier<Scheduler> supplier) {
         return new RateLimiterSpec(
-                settings, rootLimits, scopes, dialect, Objects.requireNonNull(supplier, "scheduler"), prices);
+                settings, rootLimits, scopes, dialect, Objects.requireNonNull(supplier, "scheduler"));
     }
 
     /**
@@ -315,10 +306,6 @@ public final class RateLimiterSpec {
         return dialect;
     }
 
-    UnaryOperator<Demand> prices() {
-        return prices;
-    }
-
     Supplier<Scheduler> schedulers() {
         return schedulers;
     }
@@ -327,7 +314,6 @@ public final class RateLimiterSpec {
         boolean same = settings.equals(changed.settings)
                 && dialect.equals(changed.dialect)
                 && schedulers.equals(changed.schedulers)
-                && prices.equals(changed.prices)
                 && scopes.size() == changed.scopes.size();
         for (int i = 0; same && i < scopes.size(); i++) {
             same = scopes.get(i).countsLike(changed.scopes.get(i));

@@ -1,6 +1,7 @@
 package io.github.reactorratelimit;
 
 import java.util.function.DoubleSupplier;
+import java.util.function.UnaryOperator;
 
 /**
  * The figures of a limiter besides its limits.
@@ -18,6 +19,7 @@ import java.util.function.DoubleSupplier;
  * @param idleNanos after how long an idle key is forgotten
  * @param learning whether it learns from responses
  * @param breaker whether a key rests whose calls fail
+ * @param prices what demands are turned into before they ask
  */
 record Settings(
         String name,
@@ -32,7 +34,8 @@ record Settings(
         long ageingNanos,
         long idleNanos,
         Learning.Mode learning,
-        boolean breaker) {
+        boolean breaker,
+        UnaryOperator<Demand> prices) {
 
     Settings named(String changed) {
         return new Settings(
@@ -48,7 +51,8 @@ record Settings(
                 ageingNanos,
                 idleNanos,
                 learning,
-                breaker);
+                breaker,
+                prices);
     }
 
     Settings lanes(Lanes changed) {
@@ -65,7 +69,8 @@ record Settings(
                 ageingNanos,
                 idleNanos,
                 learning,
-                breaker);
+                breaker,
+                prices);
     }
 
     Settings maxPending(int inAll, int perLine) {
@@ -82,7 +87,8 @@ record Settings(
                 ageingNanos,
                 idleNanos,
                 learning,
-                breaker);
+                breaker,
+                prices);
     }
 
     Settings maxServerDelay(long nanos) {
@@ -99,7 +105,8 @@ record Settings(
                 ageingNanos,
                 idleNanos,
                 learning,
-                breaker);
+                breaker,
+                prices);
     }
 
     Settings jitter(double share) {
@@ -116,7 +123,8 @@ record Settings(
                 ageingNanos,
                 idleNanos,
                 learning,
-                breaker);
+                breaker,
+                prices);
     }
 
     Settings random(DoubleSupplier uniform) {
@@ -133,7 +141,8 @@ record Settings(
                 ageingNanos,
                 idleNanos,
                 learning,
-                breaker);
+                breaker,
+                prices);
     }
 
     Settings cooldown(long first, long longest) {
@@ -150,7 +159,8 @@ record Settings(
                 ageingNanos,
                 idleNanos,
                 learning,
-                breaker);
+                breaker,
+                prices);
     }
 
     Settings ageing(long nanos) {
@@ -167,7 +177,8 @@ record Settings(
                 nanos,
                 idleNanos,
                 learning,
-                breaker);
+                breaker,
+                prices);
     }
 
     Settings idle(long nanos) {
@@ -184,7 +195,8 @@ record Settings(
                 ageingNanos,
                 nanos,
                 learning,
-                breaker);
+                breaker,
+                prices);
     }
 
     Settings learning(Learning.Mode changed) {
@@ -201,7 +213,8 @@ record Settings(
                 ageingNanos,
                 idleNanos,
                 changed,
-                breaker);
+                breaker,
+                prices);
     }
 
     Settings withBreaker() {
@@ -218,6 +231,25 @@ record Settings(
                 ageingNanos,
                 idleNanos,
                 learning,
-                true);
+                true,
+                prices);
+    }
+
+    Settings prices(UnaryOperator<Demand> changed) {
+        return new Settings(
+                name,
+                lanes,
+                maxPending,
+                maxPendingPerLine,
+                maxServerDelayNanos,
+                jitter,
+                random,
+                cooldownNanos,
+                maxCooldownNanos,
+                ageingNanos,
+                idleNanos,
+                learning,
+                breaker,
+                changed);
     }
 }
