@@ -9,6 +9,7 @@ import io.github.reactorratelimit.RetryScript.Response;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -28,6 +29,7 @@ class BreakerTest { // B53
             .scope(Scope.by("endpoint"))
             .random(() -> 0.5)
             .breaker();
+
     private RateLimiter limiter = spec.build();
     private RetryPolicy policy = RetryPolicy.none();
     private final List<String> ends = new ArrayList<>();
@@ -57,7 +59,7 @@ class BreakerTest { // B53
     }
 
     private Duration restsFor() {
-        return limiter.estimate(SEARCH).retryAfter();
+        return Objects.requireNonNull(limiter.estimate(SEARCH).retryAfter());
     }
 
     // ------------------------------------------------------------------------------------------ as a pure function
@@ -169,7 +171,7 @@ class BreakerTest { // B53
         calls(20);
         time.runTo(ofMillis(29_999));
         assertThat(server.wire()).isEqualTo(10);
-        time.runTo(ofMillis(30_000));
+        time.runTo(ofSeconds(30));
         assertThat(server.wire()).isEqualTo(11);
         time.runTo(ofMillis(30_100));
         assertThat(server.wire()).isEqualTo(13);
@@ -326,7 +328,8 @@ class BreakerTest { // B53
         assertThat(ends).hasSize(9).containsOnly("200");
         // The nine that are tried again at one instant go together: the first of them opens it.
         assertThat(server.times().stream()
-                        .filter(at -> at.minusNanos(server.times().get(0).toNanos()).compareTo(ofSeconds(29)) < 0))
+                        .filter(at ->
+                                at.minusNanos(server.times().get(0).toNanos()).compareTo(ofSeconds(29)) < 0))
                 .hasSize(18);
     }
 

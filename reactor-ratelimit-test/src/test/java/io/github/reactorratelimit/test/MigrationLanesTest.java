@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.test;
 
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
+import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.Demand;
@@ -61,7 +62,7 @@ class MigrationLanesTest {
                         });
                     },
                     60L * i + 7,
-                    java.util.concurrent.TimeUnit.SECONDS);
+                    SECONDS);
         }
         time.advanceTimeBy(THREE_HOURS);
         for (long still : asked) {

@@ -14,7 +14,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Random;
-import java.util.function.UnaryOperator;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.test.scheduler.VirtualTimeScheduler;
@@ -93,19 +92,27 @@ final class Spiral {
     /** (a) Each page is tried again on its own after a fixed 30 s. */
     static Result fixedDelay(Duration horizon) {
         return new Spiral()
-                .run("(a) each page again after 30 s", PAGES, horizon, (call, time) -> refusing(call)
-                        .retryWhen(Retry.fixedDelay(Long.MAX_VALUE, Duration.ofSeconds(30))
-                                .scheduler(time)));
+                .run(
+                        "(a) each page again after 30 s",
+                        PAGES,
+                        horizon,
+                        (call, time) -> refusing(call)
+                                .retryWhen(Retry.fixedDelay(Long.MAX_VALUE, Duration.ofSeconds(30))
+                                        .scheduler(time)));
     }
 
     /** (b) Each page is tried again on its own with exponential backoff from 1 s to 5 min, half of it jitter. */
     static Result exponentialBackoff(Duration horizon) {
         return new Spiral()
-                .run("(b) exponential backoff, jitter", PAGES, horizon, (call, time) -> refusing(call)
-                        .retryWhen(Retry.backoff(Long.MAX_VALUE, Duration.ofSeconds(1))
-                                .maxBackoff(Duration.ofMinutes(5))
-                                .jitter(0.5)
-                                .scheduler(time)));
+                .run(
+                        "(b) exponential backoff, jitter",
+                        PAGES,
+                        horizon,
+                        (call, time) -> refusing(call)
+                                .retryWhen(Retry.backoff(Long.MAX_VALUE, Duration.ofSeconds(1))
+                                        .maxBackoff(Duration.ofMinutes(5))
+                                        .jitter(0.5)
+                                        .scheduler(time)));
     }
 
     /** (c) This library without any limit, told only whose API it is. */
@@ -115,28 +122,25 @@ final class Spiral {
                         "(c) unconfigured, " + workers + " workers",
                         workers,
                         horizon,
-                        RateLimiter.named("onenote").dialect(Dialects.microsoftGraph()),
-                        calls -> calls);
+                        RateLimiter.named("onenote").dialect(Dialects.microsoftGraph()));
     }
 
     /** (d) This library with the preset, all pages asked for at once. */
     static Result preset(Duration horizon) {
-        return new Spiral().limited("(d) the preset", PAGES, horizon, Presets.oneNote(), calls -> calls);
+        return new Spiral().limited("(d) the preset", PAGES, horizon, Presets.oneNote());
     }
 
-    private Result limited(
-            String name,
-            int workers,
-            Duration horizon,
-            RateLimiterSpec spec,
-            UnaryOperator<RateLimitOperator> configured) {
+    private Result limited(String name, int workers, Duration horizon, RateLimiterSpec spec) {
         VirtualTimeScheduler time = VirtualTimeScheduler.create();
         RateLimiter limiter =
                 spec.scheduler(() -> time).random(random::nextDouble).build();
-        RateLimitOperator calls =
-                configured.apply(limiter.calls().responses(SimulatedResponse.class, READER));
-        return run(name, workers, horizon, (call, at) -> Mono.from(
-                calls.<SimulatedResponse>limit(ANNA).apply(call)), time);
+        RateLimitOperator calls = limiter.calls().responses(SimulatedResponse.class, READER);
+        return run(
+                name,
+                workers,
+                horizon,
+                (call, at) -> Mono.from(calls.<SimulatedResponse>limit(ANNA).apply(call)),
+                time);
     }
 
     private Result run(String name, int workers, Duration horizon, Client client) {
@@ -186,8 +190,7 @@ final class Spiral {
     }
 
     private static Mono<SimulatedResponse> refusing(Mono<SimulatedResponse> call) {
-        return call.flatMap(
-                response -> response.status() == 429 ? Mono.error(new TooMany()) : Mono.just(response));
+        return call.flatMap(response -> response.status() == 429 ? Mono.error(new TooMany()) : Mono.just(response));
     }
 
     static final ResponseReader<SimulatedResponse> READER = new ResponseReader<>() {
