@@ -1,6 +1,9 @@
 package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.Booking.Phase;
+import io.github.reactorratelimit.RateLimitListener.Cause;
+import io.github.reactorratelimit.RateLimitListener.Ending;
+import io.github.reactorratelimit.RateLimitListener.Queue;
 import io.github.reactorratelimit.Ticket.Stage;
 import io.github.reactorratelimit.Tree.KeyLimits;
 import io.github.reactorratelimit.WaitingRoom.Leaving;
@@ -33,7 +36,9 @@ final class Admission {
     private final Tree tree;
     private final Turns turns;
     private final Outlook outlook = new Outlook();
+    private final News news;
     private final WaitingRoom room;
+    private final @Nullable Herald herald;
     private volatile boolean disposed;
     // Read after the monitor is left: whoever sees them does what is left to do.
     private volatile boolean more;
@@ -45,8 +50,10 @@ final class Admission {
         this.alarm = new Alarm(this::ring, this::rejected);
         this.tree = new Tree(limits, scopes, settings, generations);
         this.turns = new Turns(tree.root, timers, settings.ageingNanos());
-        Cooldowns cooldowns = new Cooldowns(settings, generations, tree);
-        this.room = new WaitingRoom(settings, timers, turns, cooldowns, generations, outlook);
+        this.news = new News(!settings.listeners().isEmpty(), timers);
+        Cooldowns cooldowns = new Cooldowns(settings, generations, tree, news);
+        this.room = new WaitingRoom(settings, tree, timers, turns, cooldowns, generations, outlook, news);
+        this.herald = Herald.of(settings, tree);
     }
 
     Settings settings() {
@@ -55,6 +62,12 @@ final class Admission {
 
     LimiterClock clock() {
         return clock;
+    }
+
+    /** Who tells the listeners; null if there are none. */
+    @Nullable
+    Herald herald() {
+        return herald;
     }
 
     // ----------------------------------------------------------------------------------------------------- asking
@@ -68,24 +81,29 @@ final class Admission {
     void acquire(Ticket ticket, @Nullable String contextLane, long restNanos, long maxWaitNanos) {
         Demand demand = ticket.demand;
         int lane = settings.lanes().indexOf(demand.lane() == null ? contextLane : demand.lane());
-        Object[] keys = null;
+        Object[] keys = herald == null ? null : asked(ticket, lane);
         KeyLimits limits = null;
         while (true) {
             Scheduler scheduler = clock.scheduler();
             long raw = scheduler.now(TimeUnit.NANOSECONDS);
             Node leaf;
             boolean decided = false;
+            boolean left = false;
+            Queue queue = null;
             Ticket out;
             synchronized (monitor) {
                 long now = begin(scheduler, raw);
                 leaf = leaf(now, demand, keys, limits);
                 // A ticket that was cancelled before it got here is done.
-                if (leaf != null && ticket.stage == Stage.NEW) {
+                left = leaf != null && ticket.stage != Stage.NEW;
+                if (leaf != null && !left) {
                     admit(now, ticket, leaf, lane, restNanos, maxWaitNanos);
                     decided = ticket.stage == Stage.HELD || ticket.refusal() != null;
+                    queue = decided || herald == null ? null : room.queue(now, ticket);
                 }
                 out = finish(now);
             }
+            tell(ticket, queue, left);
             carryOut(out);
             if (leaf != null) {
                 if (decided) {
@@ -98,8 +116,50 @@ final class Admission {
             if (keys == null) {
                 keys = tree.keys(demand);
             } else {
-                limits = tree.limitsOf(keys);
+                limits = limitsOf(ticket, keys);
             }
+        }
+    }
+
+    private Object[] asked(Ticket ticket, int lane) {
+        Object[] keys = tree.keys(ticket.demand);
+        if (herald != null) {
+            herald.asked(ticket, lane, keys);
+        }
+        return keys;
+    }
+
+    /** What became of asking, if it isn't decided yet: it waits, or it had left by then. */
+    private void tell(Ticket ticket, @Nullable Queue queue, boolean left) {
+        if (herald != null && queue != null) {
+            herald.waiting(ticket, queue);
+        } else if (herald != null && left) {
+            herald.left(ticket, 0);
+        }
+    }
+
+    private KeyLimits limitsOf(@Nullable Ticket asking, Object[] keys) {
+        try {
+            return tree.limitsOf(keys);
+        } catch (RuntimeException e) {
+            if (herald != null && asking != null) {
+                herald.refused(asking, 0, e);
+            }
+            throw e;
+        }
+    }
+
+    /** Its subscriber has the permit from here on, so now it is told. */
+    void granted(Ticket ticket) {
+        if (herald != null) {
+            herald.granted(ticket, ticket.sentAt - ticket.joinedAt);
+        }
+    }
+
+    /** Its subscriber gets the refusal. */
+    void refused(Ticket ticket, Throwable why) {
+        if (herald != null) {
+            herald.refused(ticket, ticket.slot == null ? 0 : now() - ticket.joinedAt, why);
         }
     }
 
@@ -125,16 +185,38 @@ final class Admission {
 
     /** Answers at once; an allowed answer has taken its permit. */
     Decision tryAcquire(Demand demand) {
-        return decide(demand, true);
+        return herald == null ? decide(demand, true, null) : decideAndTell(demand, herald);
+    }
+
+    private Decision decideAndTell(Demand demand, Herald told) {
+        BarePermit permit = new BarePermit(this, demand);
+        Object[] keys = asked(permit, settings.lanes().indexOf(demand.lane()));
+        Decision decision = decide(demand, true, permit);
+        if (decision.allowed()) {
+            told.granted(permit, 0);
+        } else {
+            List<String> labels = tree.labels(keys);
+            told.refused(
+                    permit,
+                    0,
+                    disposed
+                            ? new LimiterDisposedException(settings.name(), labels, null)
+                            : Refusals.now(settings.name(), labels, decision));
+        }
+        return decision;
     }
 
     /** Answers what {@link #tryAcquire} would, and takes nothing. */
     Decision estimate(Demand demand) {
-        return decide(demand, false);
+        return decide(demand, false, null);
     }
 
-    /** All figures leave the monitor as plain values, so that an answer nobody keeps costs no memory. */
-    private Decision decide(Demand demand, boolean take) {
+    /**
+     * All figures leave the monitor as plain values, so that an answer nobody keeps costs no memory.
+     *
+     * @param told the permit that listeners are told of, which it is to be; null if there are none
+     */
+    private Decision decide(Demand demand, boolean take, @Nullable BarePermit told) {
         int lane = settings.lanes().indexOf(demand.lane());
         Object[] keys = null;
         KeyLimits limits = null;
@@ -160,7 +242,7 @@ final class Admission {
                     limit = outlook.limit;
                     generation = generations.current();
                     if (wait == 0 && take) {
-                        permit = grant(now, demand, leaf, lane);
+                        permit = grant(now, demand, leaf, lane, told);
                     }
                 }
                 out = finish(now);
@@ -173,7 +255,7 @@ final class Admission {
             if (keys == null) {
                 keys = tree.keys(demand);
             } else {
-                limits = tree.limitsOf(keys);
+                limits = limitsOf(told, keys);
             }
         }
     }
@@ -191,9 +273,9 @@ final class Admission {
     }
 
     /** Takes what is asked for; the permit, if it holds something that somebody has to give back. */
-    private @Nullable BarePermit grant(long now, Demand demand, Node leaf, int lane) {
-        if (leaf.holds) {
-            BarePermit permit = new BarePermit(this, demand);
+    private @Nullable BarePermit grant(long now, Demand demand, Node leaf, int lane, @Nullable BarePermit told) {
+        if (leaf.holds || told != null) {
+            BarePermit permit = told == null ? new BarePermit(this, demand) : told;
             room.admit(now, permit, leaf, lane, 0, 0);
             return permit;
         }
@@ -214,6 +296,9 @@ final class Admission {
                 ticket.sentAt = now;
             }
         });
+        if (first[0] && herald != null) {
+            herald.sent(ticket);
+        }
         return first[0];
     }
 
@@ -244,18 +329,30 @@ final class Admission {
         long raw = scheduler.now(TimeUnit.NANOSECONDS);
         Ticket out;
         Throttle throttle = null;
+        boolean counts;
+        long heldNanos = 0;
+        Ending ending = null;
         synchronized (monitor) {
             long now = begin(scheduler, raw);
+            counts = ticket.stage == Stage.HELD || (!release && ticket.stage == Stage.RELEASED);
             if (ticket.stage == Stage.HELD || !release) {
                 throttle = room.hear(now, ticket, signal, pauseNanos, random);
             }
             if (release) {
-                room.end(now, ticket, Leaving.HEARD);
+                heldNanos = now - ticket.sentAt;
+                ending = room.end(now, ticket, Leaving.HEARD);
             }
             out = finish(now);
         }
         if (throttle != null) {
             throttle.log(settings.name());
+        }
+        if (herald != null) {
+            if (counts && signal.status() != 0) {
+                herald.answered(ticket, signal, throttle == null ? 0 : throttle.waitNanos());
+            }
+            tellNews();
+            tell(herald, ticket, heldNanos, ending);
         }
         return out;
     }
@@ -268,11 +365,32 @@ final class Admission {
         }
     }
 
+    private static void tell(Herald herald, Ticket ticket, long heldNanos, @Nullable Ending ending) {
+        if (ending != null) {
+            herald.released(ticket, heldNanos, ending);
+        }
+    }
+
+    /** How long the scopes of a ticket stay closed, as far as listeners have to know. */
+    long closedFor(Ticket ticket) {
+        long[] closed = new long[1];
+        pass(now -> {
+            for (Node node = ticket.slot == null ? null : ticket.slot.node; node != null; node = node.parent) {
+                closed[0] = Math.max(closed[0], Exact.subtract(node.gate.closedUntil, now));
+            }
+        });
+        return closed[0];
+    }
+
     void settle(Ticket ticket, String unit, long actual) {
         if (actual < 0) {
             throw new IllegalArgumentException("an actual cost in " + unit + " must not be negative, was " + actual);
         }
-        pass(now -> room.settle(now, ticket, unit, actual));
+        boolean[] settled = new boolean[1];
+        pass(now -> settled[0] = room.settle(now, ticket, unit, actual));
+        if (settled[0] && herald != null) {
+            herald.settled(ticket, unit, actual);
+        }
     }
 
     // ---------------------------------------------------------------------------------------------------- leaving
@@ -301,21 +419,39 @@ final class Admission {
     private @Nullable Ticket end(Ticket ticket, Leaving how) {
         Scheduler scheduler = clock.scheduler();
         long raw = scheduler.now(TimeUnit.NANOSECONDS);
+        Ticket out;
+        long now;
+        long heldNanos;
+        Ending ending;
+        boolean asked;
         synchronized (monitor) {
-            long now = begin(scheduler, raw);
-            room.end(now, ticket, how);
-            return finish(now);
+            now = begin(scheduler, raw);
+            asked = ticket.stage != Stage.NEW; // Else who asks for it sees that it has left.
+            heldNanos = now - ticket.sentAt;
+            ending = room.end(now, ticket, how);
+            out = finish(now);
         }
+        if (herald != null) {
+            if (how == Leaving.UNUSED && asked) {
+                herald.left(ticket, ticket.slot == null ? 0 : now - ticket.joinedAt);
+            } else if (how != Leaving.UNUSED) {
+                tell(herald, ticket, heldNanos, ending);
+            }
+        }
+        return out;
     }
 
     // ---------------------------------------------------------------------------------------------------- by hand
 
     void pause(Demand whom, long nanos) {
-        atKey(whom, (now, node) -> node.close(now, Exact.add(now, nanos)));
+        atKey(whom, (now, node) -> news.closed(now, node, node.close(now, Exact.add(now, nanos)), Cause.BY_HAND));
     }
 
     void resume(Demand whom) {
-        atKey(whom, (now, node) -> node.open(now));
+        atKey(whom, (now, node) -> {
+            node.open(now);
+            news.opened(node);
+        });
     }
 
     private void atKey(Demand whom, KeyChange change) {
@@ -442,7 +578,10 @@ final class Admission {
             more = true;
         }
         tree.forgetIdle(now);
-        alarmWanted = alarm.want(more ? Exact.NEVER : timers.firstDue(), clock.anchor());
+        boolean wanted = alarm.want(more ? Exact.NEVER : timers.firstDue(), clock.anchor());
+        if (alarmWanted != wanted) { // A volatile write costs as much as the look at a limit.
+            alarmWanted = wanted;
+        }
         return room.takeOut();
     }
 
@@ -451,6 +590,7 @@ final class Admission {
         if (alarmWanted) {
             alarm.set();
         }
+        tellNews();
         if (out != null) {
             Emissions.emit(out);
         }
@@ -465,9 +605,20 @@ final class Admission {
             if (alarmWanted) {
                 alarm.set();
             }
+            tellNews();
             if (next != null) {
                 Emissions.emit(next);
             }
+        }
+    }
+
+    private void tellNews() {
+        if (herald != null && news.isSome()) {
+            List<News.Item> items;
+            synchronized (monitor) {
+                items = news.take();
+            }
+            herald.news(items);
         }
     }
 }

@@ -39,6 +39,9 @@ final class Alarm {
     boolean want(long at, LimiterClock.Anchor anchor) {
         Wish before = wish;
         if (at == Exact.NEVER) {
+            if (before == null) { // As nearly always; a volatile write would be felt.
+                return armed != null;
+            }
             wish = null;
         } else if (before == null || at < before.at || !before.anchor.equals(anchor) || !satisfies(armed, before)) {
             wish = new Wish(at, anchor);

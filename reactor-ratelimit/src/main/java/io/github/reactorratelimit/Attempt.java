@@ -5,10 +5,15 @@ import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.Exceptions;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Hooks;
+import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 import reactor.util.context.Context;
 
@@ -23,12 +28,13 @@ import reactor.util.context.Context;
  *                       DONE                                              └──► HANDED_ON
  *   cancel: from anywhere but DONE to CANCELLED         to be tried again: the first attempt
  *                                                       goes on as the loop's subscription
+ *   ANSWERED ──its body to come──► LENT, until somebody gives the permit back
  * </pre>
  *
  * The source is subscribed only after the step from WAITING to RUNNING. Whoever loses that step against a cancel does
  * nothing: the cancel gives back.
  */
-class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchange {
+class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchange, Layers.Mark {
 
     private static final int IDLE = 0;
     private static final int WAITING = 1;
@@ -38,9 +44,18 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private static final int CANCELLED = 5;
     private static final int ANSWERED = 6;
     private static final int OVERDUE = 7;
+    private static final int LENT = 8;
 
     /** How long a client may take to free a response that is not handed on. */
     private static final long DRAIN_NANOS = 1_000_000_000L;
+
+    /** Says of a response that is handed on, so never drained, that its permit outlasts the answer. */
+    private enum Lending implements Runnable {
+        HELD;
+
+        @Override
+        public void run() {}
+    }
 
     private static final RateLimitSignal NOTHING = RateLimitSignal.none(0);
 
@@ -56,7 +71,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private final CoreSubscriber<? super T> actual;
     private final boolean first;
     private @Nullable Context context;
-    /** What ends the attempt when the time to drain is over; one of our own, or an adapter's. */
+    /** What ends the attempt when the time to drain is over; one of our own, an adapter's, or that there is none. */
     private volatile @Nullable Runnable draining;
 
     private volatile int state;
@@ -116,6 +131,9 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
             if (behind != null && longest == 0) {
                 rest = Math.max(1, rest); // The deadline is here: even a free permit comes too late.
             }
+            if (operator().failsFast()) {
+                longest = Math.min(longest, rest);
+            }
             admission().acquire(this, RateLimitContext.laneOf(actual.currentContext()), rest, longest);
         } catch (RuntimeException e) {
             if (!STATE.compareAndSet(this, WAITING, DONE)) {
@@ -144,6 +162,10 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
                 Operators.terminate(UPSTREAM, this);
                 behind().abandon();
             }
+            case LENT -> {
+                Operators.terminate(UPSTREAM, this);
+                admission().release(this);
+            }
             default -> {}
         }
     }
@@ -163,6 +185,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         if (refused == null) {
             run();
         } else {
+            admission().refused(this, refused);
             Retries behind = retries;
             Throwable last = behind == null ? null : behind.last();
             actual.onError(behind == null || last == null ? refused : refused.after(last, behind.maybeSent()));
@@ -173,11 +196,12 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         if (retries != null) {
             retries.attempted(sentAt - joinedAt);
         }
+        admission().granted(this);
         if (tells() == Tells.SENDING && operator().policy().deadlineNanos() != Exact.NEVER) {
             watch(); // The timeout starts with sending, but the deadline doesn't wait for that.
         }
         try {
-            limited.open(this).subscribe(this);
+            source().subscribe(this);
         } catch (Throwable e) {
             // No publisher, or one that throws instead of failing: nobody else would ever end this attempt.
             Exceptions.throwIfFatal(e);
@@ -187,6 +211,17 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         if (tells() == Tells.HEAD && state == RUNNING) {
             watch();
         }
+    }
+
+    /** What is subscribed. The thread that grants may carry the thread-locals of whoever set the timer: not its caller's. */
+    private Publisher<? extends T> source() {
+        if (!Hooks.isAutomaticContextPropagationEnabled()) {
+            return limited.open(this);
+        }
+        // Writing to the Context restores them, for all that happens in the subscription.
+        return limited.isSingle()
+                ? Mono.defer(() -> Mono.<T>from(limited.open(this))).contextWrite(Function.identity())
+                : Flux.defer(() -> Flux.<T>from(limited.open(this))).contextWrite(Function.identity());
     }
 
     private void watch() {
@@ -238,7 +273,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     @Override
     public int bodyBytes(int status, Headers headers) {
-        return operator().dialect().bodyBytes(status, headers);
+        return operator().bodyBytes(status, headers);
     }
 
     @Override
@@ -248,7 +283,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     @Override
     public Verdict head(int status, Headers headers, byte[] body) {
-        return head(operator().read(status, headers, body));
+        return head(operator().read(status, headers, body, Integer.MAX_VALUE));
     }
 
     private Verdict head(RateLimitSignal signal) {
@@ -276,8 +311,30 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     }
 
     @Override
+    public Runnable hold() {
+        draining = Lending.HELD;
+        return () -> admission().release(this);
+    }
+
+    @Override
+    public void unrepeatable() {
+        behind().usedUp();
+    }
+
+    @Override
     public int attempt() {
-        return retries == null ? 1 : retries.attempts();
+        return number();
+    }
+
+    @Override
+    public final int number() {
+        Retries behind = retries;
+        return first || behind == null ? 1 : behind.attempts() + (state == IDLE || state == WAITING ? 1 : 0);
+    }
+
+    @Override
+    public final long waitedNanos() {
+        return sentAt - joinedAt;
     }
 
     // --------------------------------------------------------------------------------------------- as a subscriber
@@ -286,10 +343,21 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     public Context currentContext() {
         Context known = context;
         if (known == null) {
-            known = Layers.mark(actual.currentContext(), this);
+            boolean tellsSending = tells() == Tells.SENDING;
+            Layers.Mark mark = tellsSending ? new Layers.Sending(this, number(), waitedNanos()) : this;
+            known = seen(Layers.mark(actual.currentContext(), mark));
             context = known;
         }
         return known;
+    }
+
+    /** What the source sees in its Context. */
+    Context seen(Context marked) {
+        return marked;
+    }
+
+    final Context callersContext() {
+        return actual.currentContext();
     }
 
     @Override
@@ -301,7 +369,9 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private void adopt(Subscription subscription, int expected) {
         long n = 0;
         synchronized (this) {
-            if (state == expected && UPSTREAM.compareAndSet(this, null, subscription)) {
+            // A head may be told before the source is subscribed.
+            boolean takes = state == expected || (expected == RUNNING && state == ANSWERED);
+            if (takes && UPSTREAM.compareAndSet(this, null, subscription)) {
                 n = noted();
             }
         }
@@ -347,6 +417,13 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         }
     }
 
+    private RateLimitSignal read(ResponseReader<? super T> reader, T response) {
+        int status = reader.status(response);
+        Headers headers = reader.headers(response);
+        int wanted = operator().bodyBytes(status, headers);
+        return operator().read(status, headers, wanted > 0 ? reader.body(response, wanted) : null, wanted);
+    }
+
     /** Looks at the first element: false if it is a response that is not handed on. */
     private boolean handsOn(T element) {
         ResponseReader<? super T> reader = operator().readerOf(element);
@@ -355,7 +432,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         }
         Throwable failure;
         try {
-            failure = judge(operator().read(reader.status(element), reader.headers(element)));
+            failure = judge(read(reader, element));
         } catch (Throwable e) {
             Exceptions.throwIfFatal(e);
             Operators.onDiscard(element, currentContext());
@@ -382,7 +459,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     public void onComplete() {
         boolean ends = !(draining instanceof Draining) && isInTime();
         if (ends && STATE.compareAndSet(this, ANSWERED, DONE)) {
-            Ticket out = concluded();
+            Ticket out = concluded(true);
             try {
                 actual.onComplete();
             } finally {
@@ -392,8 +469,9 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     }
 
     private void conclude(T element) {
-        if (STATE.compareAndSet(this, ANSWERED, DONE)) {
-            Ticket out = concluded();
+        boolean lends = draining == Lending.HELD;
+        if (STATE.compareAndSet(this, ANSWERED, lends ? LENT : DONE)) {
+            Ticket out = concluded(!lends);
             try {
                 actual.onNext(element);
                 actual.onComplete();
@@ -406,8 +484,13 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     }
 
     /** The permit is free before the caller has its answer, but those who get it next are told after that. */
-    private @Nullable Ticket concluded() {
-        Ticket out = headed ? admission().released(this) : admission().heard(this, NOTHING, 0, true);
+    private @Nullable Ticket concluded(boolean release) {
+        Ticket out = null;
+        if (!headed) {
+            out = admission().heard(this, NOTHING, 0, release);
+        } else if (release) {
+            out = admission().released(this);
+        }
         if (retries == null || !retries.isFailing()) {
             operator().budget().returnSuccess();
         }
@@ -441,6 +524,10 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
             return false;
         }
         leaveSource(early);
+        Herald herald = admission().herald();
+        if (herald != null && !(outcome instanceof Again)) {
+            herald.failed(this, outcome);
+        }
         Ticket out = admission().released(this);
         try {
             if (handsOn) {

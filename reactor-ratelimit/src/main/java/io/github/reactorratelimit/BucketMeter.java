@@ -7,7 +7,7 @@ final class BucketMeter extends Meter {
 
     BucketMeter(Limit limit, long now) {
         super(limit);
-        this.spacing = new Spacing(limit.rate(), limit.burstPermits(), now);
+        this.spacing = new Spacing(limit.pace(), now);
         spacing.move(limit.burstPermits() - limit.initialPermits());
     }
 
@@ -60,6 +60,13 @@ final class BucketMeter extends Meter {
     void adopt(long now, Meter old) {
         if (old instanceof BucketMeter bucket) {
             spacing.adopt(now, bucket.spacing);
+        }
+    }
+
+    @Override
+    void absorb(long now, Meter other) {
+        if (other instanceof BucketMeter bucket) {
+            spacing.absorb(now, bucket.spacing);
         }
     }
 }

@@ -1,5 +1,6 @@
 package io.github.reactorratelimit;
 
+import io.github.reactorratelimit.RateLimitListener.Cause;
 import io.github.reactorratelimit.signal.Quota;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
@@ -21,12 +22,14 @@ final class Cooldowns {
 
     private final Settings settings;
     private final Generations generations;
+    private final News news;
     private final Routing routing;
     private final Learning learning;
     private boolean changed;
 
-    Cooldowns(Settings settings, Generations generations, Tree tree) {
+    Cooldowns(Settings settings, Generations generations, Tree tree, News news) {
         this.settings = settings;
+        this.news = news;
         this.generations = generations;
         this.routing = new Routing(tree);
         this.learning = new Learning(settings.learning(), generations, routing);
@@ -54,7 +57,7 @@ final class Cooldowns {
         }
         changed = learning.hear(now, leaf, ticket, signal, first);
         if (signal.terminal() != null) {
-            return null; // No wait would help, so none is imposed on others.
+            return new Throttle(about(leaf, signal), signal, 0); // No wait would help, so none is imposed on others.
         }
         if (signal.throttled()) {
             return refused(now, leaf, ticket.generation, signal, random);
@@ -66,6 +69,11 @@ final class Cooldowns {
         Duration delay = signal.delay();
         Quota exhausted = exhausted(signal);
         return delay == null || exhausted == null ? null : emptied(now, leaf, signal, exhausted, Exact.nanos(delay));
+    }
+
+    private Node about(Node leaf, RateLimitSignal signal) {
+        Node named = routing.named(leaf, signal);
+        return named == null ? leaf : named;
     }
 
     private void answered(long now, Node leaf, int permitGeneration) {
@@ -80,11 +88,13 @@ final class Cooldowns {
     private void used(long now, Node leaf, int permitGeneration, RateLimitSignal signal) {
         double usage = Usage.of(signal);
         if (usage >= Ramp.USED) {
-            Node named = routing.named(leaf, signal);
-            Node node = named == null ? leaf : named;
+            Node node = about(leaf, signal);
             node.ramp().used(now, usage, permitGeneration, generations);
             changed = true;
             return;
+        }
+        if (signal.status() >= 500) {
+            return; // A failure is no all clear.
         }
         for (Node node = leaf; node != null; node = node.parent) {
             if (node.ramp != null && node.ramp.used(now, usage, permitGeneration, generations)) {
@@ -103,7 +113,8 @@ final class Cooldowns {
         Node named = routing.named(leaf, signal);
         Node node = named == null ? leaf : named;
         Throttle throttle = refuse(now, node, permitGeneration, signal, random);
-        for (Node wider = node.parent; named == null && wider != null; wider = wider.parent) {
+        boolean widens = named == null && !learning.namesPartition(signal);
+        for (Node wider = node.parent; widens && wider != null; wider = wider.parent) {
             if (!wider.gate.refusedBelow(now, node.number, node.gate.closedUntil)) {
                 break;
             }
@@ -125,20 +136,20 @@ final class Cooldowns {
         Duration said = signal.delay();
         long saidNanos = 0;
         long wait;
-        if (said == null) {
+        if (said == null || signal.guessed()) {
             if (!nextWave) {
                 return new Throttle(node, signal, Math.max(0, gate.closedUntil - now));
             }
-            wait = doubled(settings.cooldownNanos(), gate.waves);
+            wait = doubled(said == null ? settings.cooldownNanos() : Exact.nanos(said), gate.waves);
         } else {
             saidNanos = Exact.nanos(said);
             wait = Exact.add(saidNanos, signal.coarse() ? COARSE_MARGIN_NANOS : 0);
-            if (wait < FLOOR_NANOS) {
-                wait = doubled(FLOOR_NANOS, gate.waves);
+            if (saidNanos < FLOOR_NANOS) {
+                wait = Math.max(wait, doubled(FLOOR_NANOS, gate.waves));
             }
         }
         wait = jittered(wait, random);
-        close(now, node, wait, saidNanos);
+        close(now, node, wait, saidNanos, Cause.REFUSED);
         return new Throttle(node, signal, wait);
     }
 
@@ -146,8 +157,7 @@ final class Cooldowns {
 
     /** A quota at zero closes its scope until the reset, unless our own books say the same: then the finer clock decides. */
     private @Nullable Throttle emptied(long now, Node leaf, RateLimitSignal signal, Quota quota, long delay) {
-        Node named = routing.named(leaf, signal);
-        Node node = named == null ? leaf : named;
+        Node node = about(leaf, signal);
         boolean wholeSeconds = signal.coarse() || delay % SECOND_NANOS == 0;
         long sureUntil = Exact.add(now, delay - (wholeSeconds ? Math.min(delay, SECOND_NANOS) : 0));
         if (Learning.isAsEmpty(now, node, quota, sureUntil)) {
@@ -158,15 +168,15 @@ final class Cooldowns {
         if (learnedUntil != Exact.NEVER && delay <= settings.maxServerDelayNanos()) {
             return new Throttle(node, signal, learnedUntil - now); // Its books keep it closed, and know it better.
         }
-        close(now, node, wait, delay);
+        close(now, node, wait, delay, Cause.EMPTIED);
         changed = true;
         return new Throttle(node, signal, wait);
     }
 
     /** Closes for {@code wait}; what counts against the longest obeyed delay is only what the server {@code said} itself. */
-    private static void close(long now, Node node, long wait, long said) {
+    private void close(long now, Node node, long wait, long said, Cause cause) {
         node.gate.saidUntil = Math.max(node.gate.saidUntil, Exact.add(now, said));
-        node.close(now, Exact.add(now, wait));
+        news.closed(now, node, node.close(now, Exact.add(now, wait)), cause);
     }
 
     private static @Nullable Quota exhausted(RateLimitSignal signal) {
@@ -181,7 +191,7 @@ final class Cooldowns {
     }
 
     private long doubled(long base, int wave) {
-        long cap = settings.maxCooldownNanos();
+        long cap = Math.max(base, settings.maxCooldownNanos());
         long factor = 1L << Math.min(Math.max(wave, 1) - 1, 62);
         return base > cap / factor ? cap : base * factor;
     }

@@ -56,6 +56,22 @@ public interface Exchange {
     void failing(Failure failure);
 
     /**
+     * Keeps the permit beyond the end of this attempt of an {@link RateLimitOperator#exchange exchange}, for a response
+     * whose body is still to come. Told after a verdict that passes and before the response is handed on; without a response
+     * the attempt ends as ever. Cancelling the call after that still cancels the attempt's source, and gives the permit
+     * back.
+     *
+     * @return gives the permit back; idempotent, on any thread
+     */
+    Runnable hold();
+
+    /**
+     * Tells that this attempt uses up what another one would need, such as a body that can be sent once only. Whatever comes
+     * of it reaches the caller: it is not tried again.
+     */
+    void unrepeatable();
+
+    /**
      * The number of this attempt.
      *
      * @return 1 for the first

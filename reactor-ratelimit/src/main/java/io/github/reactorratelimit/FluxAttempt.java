@@ -5,7 +5,7 @@ import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Operators;
 
 /** An attempt at a call that may give many elements: what is requested outlives it, as long as none was given. */
-final class FluxAttempt<T> extends Attempt<T> {
+class FluxAttempt<T> extends Attempt<T> {
 
     private long requested;
 
@@ -14,12 +14,12 @@ final class FluxAttempt<T> extends Attempt<T> {
     }
 
     @Override
-    void note(long n) {
+    final void note(long n) {
         requested = Operators.addCap(requested, n);
     }
 
     @Override
-    long noted() {
+    final long noted() {
         return requested;
     }
 }

@@ -158,6 +158,7 @@ final class FluxLimitEach<T> extends Flux<T> {
                 if (here.isNew()) {
                     here.ask();
                 } else if (here.refused() != null) {
+                    here.tellRefused();
                     fail(here, here.refused());
                 } else if (here.isGranted()) {
                     handOn(here);
@@ -180,6 +181,7 @@ final class FluxLimitEach<T> extends Flux<T> {
             if (requested != Long.MAX_VALUE) {
                 REQUESTED.decrementAndGet(this);
             }
+            admission.granted(here);
             try {
                 actual.onNext(here.value);
             } finally {
@@ -252,6 +254,13 @@ final class FluxLimitEach<T> extends Flux<T> {
 
         void release() {
             pacing.admission.release(this);
+        }
+
+        void tellRefused() {
+            RateLimitException why = refusal();
+            if (why != null) { // Else it failed while it asked.
+                pacing.admission.refused(this, why);
+            }
         }
 
         void discard() {

@@ -58,4 +58,16 @@ final class InFlightMeter extends Meter {
             held = inFlight.held;
         }
     }
+
+    @Override
+    void absorb(long now, Meter other) {
+        if (other instanceof InFlightMeter inFlight) {
+            held += inFlight.held;
+        }
+    }
+
+    @Override
+    void disown(long now) {
+        held = 0;
+    }
 }

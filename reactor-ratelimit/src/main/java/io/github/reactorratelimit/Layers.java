@@ -19,18 +19,41 @@ final class Layers {
 
     private Layers() {}
 
-    static Context mark(Context context, Attempt<?> attempt) {
-        return context.put(MARK, attempt);
+    /** What an attempt leaves of itself: itself, or what is known of it before it is sent. */
+    interface Mark {
+
+        /** An inner operator was subscribed. */
+        void claim(boolean retriesToo);
+
+        /** Which attempt of its call it is. */
+        int number();
+
+        /** How long it waited for its permit. */
+        long waitedNanos();
+    }
+
+    /** The mark of an attempt that will tell when it is sent, and forget then when it was granted. */
+    record Sending(Attempt<?> attempt, int number, long waitedNanos) implements Mark {
+
+        @Override
+        public void claim(boolean retriesToo) {
+            attempt.claim(retriesToo);
+        }
+    }
+
+    static Context mark(Context context, Mark mark) {
+        return context.put(MARK, mark);
     }
 
     static void claim(ContextView context, boolean retries) {
-        Attempt<?> outer = context.isEmpty() ? null : attempt(context);
+        Mark outer = mark(context);
         if (outer != null) {
             outer.claim(retries);
         }
     }
 
-    static @Nullable Attempt<?> attempt(ContextView context) {
-        return context.getOrDefault(MARK, null);
+    /** What the attempt around left, if there is one. */
+    static @Nullable Mark mark(ContextView context) {
+        return context.isEmpty() ? null : context.getOrDefault(MARK, null);
     }
 }

@@ -1,6 +1,7 @@
 package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.signal.Quota;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /** The quotas of one key that responses told of. */
@@ -32,15 +33,31 @@ final class Learned {
     }
 
     /** A further quota takes the place of the oldest if there are too many. */
-    void add(LearnedMeter meter) {
-        int from = meters.length == MOST ? 1 : 0;
-        LearnedMeter[] more = new LearnedMeter[meters.length - from + 1];
-        System.arraycopy(meters, from, more, 0, meters.length - from);
+    void add(Node node, LearnedMeter meter) {
+        if (meters.length == MOST) {
+            remove(node, meters[0]);
+        }
+        LearnedMeter[] more = Arrays.copyOf(meters, meters.length + 1);
         more[more.length - 1] = meter;
         meters = more;
+        meter.join(node);
     }
 
-    void remove(LearnedMeter gone) {
+    /** What is out now stands in these books no more. */
+    void begin() {
+        for (LearnedMeter meter : meters) {
+            meter.begin();
+        }
+    }
+
+    void leave(Node node) {
+        for (LearnedMeter meter : meters) {
+            meter.leave(node);
+        }
+    }
+
+    void remove(Node node, LearnedMeter gone) {
+        gone.leave(node);
         int kept = 0;
         LearnedMeter[] fewer = new LearnedMeter[meters.length - 1];
         for (LearnedMeter meter : meters) {

@@ -2,11 +2,13 @@ package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.signal.Quota;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The books of one quota as responses describe it: no more go than the last figure leaves beside what is in flight, until
+ * The books of one quota as responses describe it, which several keys may share: no more go than the last figure leaves beside what is in flight, until
  * its reset.
  *
  * <pre>
@@ -42,6 +44,7 @@ final class LearnedMeter extends Meter {
     private final Ledger bare = new Ledger(0);
 
     private long lastTaken;
+    private final List<Node> members = new ArrayList<>(1);
 
     LearnedMeter(Quota quota, long nanosPerWindow, Generations generations, boolean paced) {
         super(Limit.learned(Math.max(1, Math.max(quota.limit(), quota.remaining())), nanosPerWindow, quota.unit()));
@@ -51,6 +54,34 @@ final class LearnedMeter extends Meter {
         this.generations = generations;
         this.paced = paced;
         this.since = generations.next();
+    }
+
+    /** A further key that counts against it. What is in flight there is noticed, but stands in no books. */
+    void join(Node node) {
+        int place = members.size();
+        while (place > 0 && node.isPlacedBefore(members.get(place - 1))) {
+            place--;
+        }
+        members.add(place, node);
+        begin();
+    }
+
+    void leave(Node node) {
+        members.remove(node);
+        begin();
+    }
+
+    /** The keys that count against it, as they came to be known. */
+    List<Node> members() {
+        return members;
+    }
+
+    /** Permits of before stand in these books no more. */
+    void begin() {
+        since = generations.next();
+        out = 0;
+        outCost = 0;
+        bare.clear();
     }
 
     /** Whether an answer can teach something about it: what is left, and until when. */
@@ -95,22 +126,19 @@ final class LearnedMeter extends Meter {
     /**
      * An answer to a request that was sent at {@code sentAt}. Inside one window the lower figure wins, however late its
      * answer comes; a later window replaces it.
-     *
-     * @param inFlight how many are not answered yet, whether or not these books know them
      */
-    void learn(long now, long sentAt, Quota quota, long inFlight) {
+    void learn(long now, long sentAt, Quota quota) {
         advance(now);
-        long others = Math.max(0, inFlight - out);
         long from = earliestReset(sentAt, quota);
         long to = latestReset(now, quota);
         boolean laterWindow = from >= latest || (!known && sentAt >= latest);
         if (!laterWindow && known && to > earliest) {
-            remaining = Math.min(remaining, quota.remaining() - others);
+            remaining = Math.min(remaining, quota.remaining());
             earliest = Math.max(earliest, from);
             latest = Math.min(latest, to);
         } else if (laterWindow && to > now) {
             known = true;
-            remaining = quota.remaining() - others;
+            remaining = quota.remaining();
             earliest = from;
             latest = to;
             bare.clear();
@@ -128,9 +156,7 @@ final class LearnedMeter extends Meter {
     private void advance(long now) {
         if (known && now >= latest) {
             known = false;
-            since = generations.next();
-            out = 0;
-            outCost = 0;
+            begin();
         }
         while (bare.size() > 0 && now - bare.time(0) >= Ramp.LEASE_NANOS) {
             bare.removeFirst();
@@ -155,8 +181,13 @@ final class LearnedMeter extends Meter {
         return paced ? Math.max(now, lastTaken + (latest - lastTaken) / (left + 1)) : now;
     }
 
+    /** What is left beside what is in flight. Of what was granted before these books were opened, each is taken for one. */
     private long left() {
-        return Exact.subtract(remaining, outCost);
+        long older = -out;
+        for (int i = 0; i < members.size(); i++) {
+            older += members.get(i).unanswered;
+        }
+        return Exact.subtract(remaining, Exact.add(outCost, older));
     }
 
     @Override
@@ -227,4 +258,7 @@ final class LearnedMeter extends Meter {
 
     @Override
     void adopt(long now, Meter old) {}
+
+    @Override
+    void absorb(long now, Meter other) {}
 }

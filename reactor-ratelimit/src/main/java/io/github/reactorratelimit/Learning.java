@@ -2,7 +2,9 @@ package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.signal.Quota;
 import io.github.reactorratelimit.signal.RateLimitSignal;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** What responses teach about quotas that nobody configured, or that are smaller than configured. */
@@ -19,6 +21,7 @@ final class Learning {
     private final Mode mode;
     private final Generations generations;
     private final Routing routing;
+    private final Map<Shared, LearnedMeter> shared = new HashMap<>();
 
     Learning(Mode mode, Generations generations, Routing routing) {
         this.mode = mode;
@@ -44,8 +47,10 @@ final class Learning {
                 changed = true;
             }
         }
-        for (Node node = leaf; node != null && !changed; node = node.parent) {
-            unsaid(now, node, ticket, signal, first);
+        if (!changed) {
+            for (Node node = leaf; node != null; node = node.parent) {
+                changed |= unsaid(now, node, ticket, signal, first);
+            }
         }
         return changed;
     }
@@ -68,11 +73,33 @@ final class Learning {
                 learned = new Learned();
                 node.learned = learned;
             }
-            meter = new LearnedMeter(quota, period(quota), generations, mode == Mode.PACED);
-            learned.add(meter);
+            meter = books(node, quota);
+            learned.add(node, meter);
         }
-        meter.learn(now, ticket.sentAt, quota, node.unanswered);
+        meter.learn(now, ticket.sentAt, quota);
     }
+
+    /** Keys that differ in their first attribute only and are told of the same partition share its books. */
+    private LearnedMeter books(Node node, Quota quota) {
+        Node parent = node.parent;
+        if (quota.partition() == null || parent == null || routing.keyed(node, quota.partition()) != null) {
+            return new LearnedMeter(quota, period(quota), generations, mode == Mode.PACED);
+        }
+        List<?> others = node.key instanceof List<?> values ? values.subList(1, values.size()) : List.of();
+        Shared key =
+                new Shared(parent, List.copyOf(others), quota.name(), quota.unit(), quota.limit(), quota.partition());
+        shared.values().removeIf(meter -> meter.members().isEmpty());
+        return shared.computeIfAbsent(
+                key, k -> new LearnedMeter(quota, period(quota), generations, mode == Mode.PACED));
+    }
+
+    private record Shared(
+            Node parent,
+            List<Object> others,
+            String name,
+            String unit,
+            long limit,
+            @Nullable String partition) {}
 
     /** Whether a configured limit says the same as an empty quota: nothing goes before {@code until}. */
     static boolean isAsEmpty(long now, Node node, Quota quota, long until) {
@@ -97,15 +124,23 @@ final class Learning {
         return meter != null && meter.isKnown(now) ? meter.latest() : Exact.NEVER;
     }
 
-    boolean isOn() {
-        return mode != Mode.OFF;
+    /** Whether a refusal names a partition, whose books hold up all keys that share it, and no other. */
+    boolean namesPartition(RateLimitSignal signal) {
+        List<Quota> quotas = signal.quotas();
+        for (int i = 0; mode != Mode.OFF && i < quotas.size(); i++) {
+            Quota quota = quotas.get(i);
+            if (quota.partition() != null && quota.exhausted() && LearnedMeter.teaches(quota)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Whoever asked what is left, and got a good answer that doesn't say: then there is nothing to learn any more. */
-    private void unsaid(long now, Node node, Ticket ticket, RateLimitSignal signal, boolean first) {
+    private boolean unsaid(long now, Node node, Ticket ticket, RateLimitSignal signal, boolean first) {
         Learned learned = node.learned;
         if (learned == null) {
-            return;
+            return false;
         }
         for (LearnedMeter meter : learned.meters()) {
             if (meter.isKnown(now)) {
@@ -114,6 +149,7 @@ final class Learning {
                 forget(node, meter);
             }
         }
+        return true;
     }
 
     private void forget(Node node, @Nullable LearnedMeter meter) {
@@ -121,7 +157,7 @@ final class Learning {
         if (learned == null || meter == null) {
             return;
         }
-        learned.remove(meter);
+        learned.remove(node, meter);
         if (node.permits() == Exact.NEVER) {
             node.ramp().begin(generations.next(), true);
         }

@@ -59,6 +59,21 @@ final class Ledger {
         size = 0;
     }
 
+    /** Both lists in one, in rising time; neither is changed. */
+    Ledger with(Ledger other) {
+        Ledger both = new Ledger(Math.max(grain, other.grain));
+        int mine = 0;
+        int theirs = 0;
+        while (mine < size || theirs < other.size) {
+            if (theirs == other.size || (mine < size && time(mine) <= other.time(theirs))) {
+                both.append(time(mine), amount(mine++));
+            } else {
+                both.append(other.time(theirs), other.amount(theirs++));
+            }
+        }
+        return both;
+    }
+
     void removeFirst() {
         head = (head + 1) & (times.length - 1);
         size--;

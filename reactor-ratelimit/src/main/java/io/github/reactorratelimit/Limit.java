@@ -4,6 +4,7 @@ import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.time.Duration;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * So many permits of one unit per period, or so many in flight. Immutable: every method returns a changed copy, and one
@@ -53,6 +54,8 @@ public final class Limit {
     private final long effectivePermits;
 
     private final long effectiveNanos;
+    /** Reckoned when it is first needed; all keys share it. */
+    private @Nullable Pace pace;
 
     private Limit(
             Kind kind,
@@ -329,6 +332,16 @@ public final class Limit {
 
     long initialPermits() {
         return initial < 0 ? permits() : Math.min(initial, permits());
+    }
+
+    Pace pace() {
+        Pace known = pace;
+        if (known == null) {
+            long[] rate = rate();
+            known = new Pace(rate[0], rate[1], burstPermits());
+            pace = known;
+        }
+        return known;
     }
 
     /** The rate of the spacing as a reduced fraction {permits, nanos}. */

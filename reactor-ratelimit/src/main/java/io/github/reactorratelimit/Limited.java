@@ -47,6 +47,9 @@ interface Limited<T> {
 
     private static <T> Attempt<T> attempt(
             Limited<T> limited, Demand demand, CoreSubscriber<? super T> actual, @Nullable Retries retries) {
+        if (limited.operator().admission().herald() != null) {
+            return new WatchedAttempt<>(limited, demand, actual, retries);
+        }
         return limited.isSingle()
                 ? new Attempt<>(limited, demand, actual, retries)
                 : new FluxAttempt<>(limited, demand, actual, retries);

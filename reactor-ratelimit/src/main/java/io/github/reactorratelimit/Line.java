@@ -44,6 +44,26 @@ final class Line {
         requests += weight(ticket);
     }
 
+    /** Two lines in one, those at the front of either before all others. Neither is used any more. */
+    static Line merged(@Nullable Line one, Line other) {
+        if (one == null) {
+            return other;
+        }
+        Line both = new Line();
+        while (one.first != null || other.first != null) {
+            Line next = other.first == null || (one.first != null && isBefore(one.first, other.first)) ? one : other;
+            Ticket ticket = next.first;
+            assert ticket != null;
+            next.leave(ticket);
+            both.join(ticket);
+        }
+        return both;
+    }
+
+    private static boolean isBefore(Ticket one, Ticket other) {
+        return one.front == other.front ? one.joinedAt <= other.joinedAt : one.front;
+    }
+
     void leave(Ticket ticket) {
         Ticket before = ticket.previous;
         Ticket after = ticket.next;
@@ -80,7 +100,7 @@ final class Line {
     }
 
     /** Bounded, so that the sum of all is one that can be taken apart again; it is a lower bound of a wait anyway. */
-    private static long weight(Ticket ticket) {
+    static long weight(Ticket ticket) {
         return Math.min(ticket.demand.requests(), Integer.MAX_VALUE);
     }
 }

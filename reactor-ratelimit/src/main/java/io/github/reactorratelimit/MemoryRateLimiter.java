@@ -10,10 +10,19 @@ final class MemoryRateLimiter implements RateLimiter {
     private final RateLimitOperator calls;
     private volatile RateLimiterSpec spec;
 
-    MemoryRateLimiter(RateLimiterSpec spec) {
+    private MemoryRateLimiter(RateLimiterSpec spec) {
         this.spec = spec;
         this.admission = new Admission(spec.settings(), spec.rootLimits(), spec.scopes(), spec.schedulers());
         this.calls = RateLimitOperator.of(admission, spec.dialect());
+    }
+
+    static MemoryRateLimiter of(RateLimiterSpec spec) {
+        MemoryRateLimiter limiter = new MemoryRateLimiter(spec);
+        Herald herald = limiter.admission.herald();
+        if (herald != null) {
+            herald.built(limiter);
+        }
+        return limiter;
     }
 
     @Override
@@ -46,6 +55,10 @@ final class MemoryRateLimiter implements RateLimiter {
         spec.checkOnlyLimitsDiffer(changed);
         admission.change(changed.rootLimits(), changed.scopes());
         spec = changed;
+        Herald herald = admission.herald();
+        if (herald != null) {
+            herald.changed(this);
+        }
     }
 
     @Override

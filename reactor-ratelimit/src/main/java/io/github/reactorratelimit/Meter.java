@@ -75,4 +75,17 @@ abstract class Meter {
 
     /** Goes on from the books of {@code old}, a limit that this one replaces. */
     abstract void adopt(long now, Meter old);
+
+    /** Enters what stands in the books of {@code other} too, which is {@linkplain #isLike like} this one and not changed. */
+    abstract void absorb(long now, Meter other);
+
+    /** Permits granted so far are not told of any more: what would wait for their end ends now. */
+    void disown(long now) {}
+
+    /** Whether the books of another limit tell of the same: of what was taken, in the same unit and the same way. */
+    boolean isLike(Meter other) {
+        return limit.kind() == other.limit.kind()
+                && limit.unit().equals(other.limit.unit())
+                && limit.isStrict() == other.limit.isStrict();
+    }
 }

@@ -74,8 +74,10 @@ final class MonoAcquire extends Mono<Permit> {
             }
             RateLimitException refused = refusal();
             if (refused != null) {
+                admission.refused(this, refused);
                 actual.onError(refused);
             } else {
+                admission.granted(this);
                 actual.onNext(this);
                 actual.onComplete();
             }

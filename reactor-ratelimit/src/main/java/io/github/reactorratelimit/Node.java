@@ -1,6 +1,7 @@
 package io.github.reactorratelimit;
 
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -38,11 +39,20 @@ final class Node {
     /** How its calls came out lately; null unless a limiter looks at that. */
     @Nullable
     Breaker breaker;
+
     /** Attempts that were granted and not answered yet. */
     long unanswered;
     /** By key, as they came to be known; null as long as there are none. */
     @Nullable
     Map<Object, Node> children;
+    /** By key, those that share the key of another child; null as long as there are none. */
+    @Nullable
+    Map<Object, Node> routes;
+    /** The server's bucket that it stands for, once that is told. */
+    Buckets.@Nullable Bucket bucket;
+    /** Where it went, when it turned out to share the bucket of another key. */
+    @Nullable
+    Node sharedWith;
     /** Tickets that wait for it, rest for it, or hold something of it. */
     int users;
 
@@ -255,13 +265,15 @@ final class Node {
         }
     }
 
-    /** Closes until {@code until}, if that is later than now closed. No credit accrues meanwhile. */
-    void close(long now, long until) {
+    /** Closes until {@code until}, if that is later than now closed; for how much longer. No credit accrues meanwhile. */
+    long close(long now, long until) {
         long from = Math.max(now, gate.closedUntil);
-        if (until > from) {
-            stopMeters(from, until);
-            gate.closedUntil = until;
+        if (until <= from) {
+            return 0;
         }
+        stopMeters(from, until);
+        gate.closedUntil = until;
+        return until - from;
     }
 
     /** Opens again at once. */
@@ -272,7 +284,15 @@ final class Node {
             gate.closedUntil = now;
             gate.saidUntil = now;
         }
-        learned = null;
+        leaveQuotas();
+    }
+
+    /** What was learned is no longer its business. */
+    void leaveQuotas() {
+        if (learned != null) {
+            learned.leave(this);
+            learned = null;
+        }
     }
 
     private void stopMeters(long from, long until) {
@@ -322,6 +342,37 @@ final class Node {
                 }
             }
         }
+    }
+
+    /** Takes over the books and the cooldown of another key, whose demands count here from now on. */
+    void absorb(long now, Node other, int generation) {
+        long until = Math.max(gate.closedUntil, other.gate.closedUntil);
+        if (gate.isClosed(now)) {
+            stopMeters(gate.closedUntil, now);
+        }
+        if (other.gate.isClosed(now)) {
+            other.stopMeters(other.gate.closedUntil, now);
+        }
+        meters = JointBooks.of(now, meters, other.meters, generation);
+        if (shares != NO_SHARES) {
+            for (int lane = 0; lane < shares.length; lane++) {
+                shares[lane] = JointBooks.of(now, shares[lane], other.shares[lane], generation);
+            }
+        }
+        gate.absorb(other.gate);
+        if (until > now) {
+            stopMeters(now, until);
+        }
+        unanswered += other.unanswered;
+        absorb(now, other.ramp, generation);
+        other.leaveQuotas();
+        if (learned != null) {
+            learned.begin(); // What is in flight from there is noticed, but stands in none of these books.
+        }
+        users += other.users;
+        lastUsed = Math.max(lastUsed, other.lastUsed);
+        holds = holds();
+        budgeted = has(Limit.Kind.TOTAL);
     }
 
     /** Whether forgetting it would change nothing: nobody uses it, it is open, it owes nothing and it is full. */
@@ -392,6 +443,16 @@ final class Node {
         }
     }
 
+    /** Whether somebody stands in line here. */
+    boolean isWaitedFor() {
+        for (Slot slot : slots) {
+            if (slot.state != Slot.State.EMPTY) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** The ramp, off unless it was on. */
     Ramp ramp() {
         Ramp known = ramp;
@@ -400,6 +461,15 @@ final class Node {
             ramp = known;
         }
         return known;
+    }
+
+    private void absorb(long now, @Nullable Ramp other, int generation) {
+        advance(now);
+        if (other != null && other.isOn()) {
+            ramp().absorb(other, generation);
+        } else if (ramp != null) {
+            ramp.absorb(null, generation);
+        }
     }
 
     /** The order in which keys that change at the same time are placed: everything below a key before it. */
@@ -417,7 +487,7 @@ final class Node {
         return here.number < there.number;
     }
 
-    private Node above(int wanted) {
+    Node above(int wanted) {
         Node node = this;
         while (node.depth > wanted && node.parent != null) {
             node = node.parent;
@@ -432,8 +502,23 @@ final class Node {
         children.put(child.key, child);
     }
 
+    /** A key of a child that counts at another child. */
+    void addRoute(Object childKey, Node child) {
+        if (routes == null) {
+            routes = new HashMap<>();
+        }
+        routes.put(childKey, child);
+    }
+
+    void dropRoute(Object childKey) {
+        if (routes != null) {
+            routes.remove(childKey);
+        }
+    }
+
     @Nullable
     Node child(Object childKey) {
-        return children == null ? null : children.get(childKey);
+        Node child = children == null ? null : children.get(childKey);
+        return child != null || routes == null ? child : routes.get(childKey);
     }
 }

@@ -1,8 +1,10 @@
 package io.github.reactorratelimit;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * How a scope that was refused opens again: one at a time, then 2, 4, 8 … as answers come back clean, until the normal
- * limits are the bound. A usage figure narrows it the same way before anybody is refused.
+ * limits are the bound, or nobody is held up any more. A usage figure narrows it the same way before anybody is refused.
  *
  * <pre>
  *         refused, or a usage figure              as wide as the limits
@@ -33,6 +35,9 @@ final class Ramp {
     private long width;
     /** Clean answers at this width. */
     private long clean;
+
+    /** At this width somebody may have been held up. */
+    private boolean full;
 
     private long attempts;
     /** Those of whose end nobody has to tell, by their grant. */
@@ -79,12 +84,31 @@ final class Ramp {
         since = generation;
         width = wide;
         clean = 0;
+        full = false;
         attempts = 0;
         bare = NOTHING;
         asks = false;
         steady = false;
         slowed = false;
         usageCap = Exact.NEVER;
+    }
+
+    /** Another key counts here from now on: as narrow as the narrower of the two, and nobody out has a place. */
+    void absorb(@Nullable Ramp other, int generation) {
+        if (other != null) {
+            width = on ? Math.min(width, other.width) : other.width;
+            ceiling = Math.min(ceiling, other.ceiling);
+            usageBase = on ? Math.max(usageBase, other.usageBase) : other.usageBase;
+            slowed = on ? slowed && other.slowed : other.slowed;
+            asks = on ? asks && other.asks : other.asks;
+            steady = on ? steady && other.steady : other.steady;
+            usageCap = Exact.NEVER;
+            on = true;
+        }
+        since = generation;
+        clean = 0;
+        attempts = 0;
+        bare = NOTHING;
     }
 
     private void end() {
@@ -134,6 +158,7 @@ final class Ramp {
         } else {
             attempts++;
         }
+        full |= out() >= width;
     }
 
     /** A permit ended. For one that nobody else tells of, this is the answer. */
@@ -171,16 +196,31 @@ final class Ramp {
         if (++clean < (steady ? STEADY_ROUNDS * width : width)) {
             return;
         }
+        boolean bound = full;
         clean = 0;
+        full = false;
+        long normal = slowed ? usageBase : node.permits();
+        if (usageCap == Exact.NEVER && !bound) {
+            notBound(normal);
+            return;
+        }
         width = Math.min(usageCap, steady ? width + 1 : width * 2);
         if (usageCap == Exact.NEVER) {
-            settle();
+            settle(normal);
+        }
+    }
+
+    /** Nobody was held up for a whole round. Where no limit is known it stays as wide as it was tried. */
+    private void notBound(long normal) {
+        if (normal == Exact.NEVER) {
+            node.gate.waves = 0;
+        } else {
+            end();
         }
     }
 
     /** Ends where the normal limits are the bound. */
-    private void settle() {
-        long normal = slowed ? usageBase : node.permits();
+    private void settle(long normal) {
         if (width >= Math.min(normal, MOST)) {
             end();
         } else if (normal == Exact.NEVER && width >= ceiling) {

@@ -1,11 +1,12 @@
 package io.github.reactorratelimit;
 
+import java.time.Duration;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import reactor.util.context.Context;
 import reactor.util.context.ContextView;
 
-/** What a caller can say about its calls through the Reactor Context. */
+/** What callers and their calls can say to each other through the Reactor Context. */
 public final class RateLimitContext {
 
     private static final Object LANE = new Key("lane");
@@ -20,6 +21,29 @@ public final class RateLimitContext {
      */
     public static Function<Context, Context> lane(String name) {
         return context -> context.put(LANE, name);
+    }
+
+    /**
+     * Which attempt of its call something upstream of an operator belongs to. Of several operators around it the innermost
+     * counts.
+     *
+     * @param context what is seen upstream of {@link RateLimitOperator#limit}, by {@code Mono.deferContextual} for example
+     * @return 1 for the first attempt, 0 outside of any
+     */
+    public static int attempt(ContextView context) {
+        Layers.Mark mark = Layers.mark(context);
+        return mark == null ? 0 : mark.number();
+    }
+
+    /**
+     * How long that attempt waited for its permit, the backoff before it included.
+     *
+     * @param context what is seen upstream of {@link RateLimitOperator#limit}
+     * @return the time in the limiter's clock; zero if it was granted at once, and outside of any attempt
+     */
+    public static Duration waited(ContextView context) {
+        Layers.Mark mark = Layers.mark(context);
+        return mark == null ? Duration.ZERO : Duration.ofNanos(mark.waitedNanos());
     }
 
     static @Nullable String laneOf(ContextView context) {

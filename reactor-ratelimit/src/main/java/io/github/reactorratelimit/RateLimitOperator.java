@@ -5,6 +5,7 @@ import io.github.reactorratelimit.signal.Dialects;
 import io.github.reactorratelimit.signal.Headers;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
@@ -44,6 +45,7 @@ public final class RateLimitOperator {
     private final List<FailureReader> failures;
     private final @Nullable Boolean idempotent;
     private final boolean replayable;
+    private final boolean failsFast;
 
     private RateLimitOperator(
             Admission admission,
@@ -53,7 +55,8 @@ public final class RateLimitOperator {
             List<TypedReader<?>> responses,
             List<FailureReader> failures,
             @Nullable Boolean idempotent,
-            boolean replayable) {
+            boolean replayable,
+            boolean failsFast) {
         this.admission = admission;
         this.limiterBudget = limiterBudget;
         this.dialect = dialect;
@@ -62,11 +65,20 @@ public final class RateLimitOperator {
         this.failures = failures;
         this.idempotent = idempotent;
         this.replayable = replayable;
+        this.failsFast = failsFast;
     }
 
     static RateLimitOperator of(Admission admission, Dialect dialect) {
         return new RateLimitOperator(
-                admission, RetryBudget.standard(), dialect, RetryPolicy.standard(), List.of(), List.of(), null, true);
+                admission,
+                RetryBudget.standard(),
+                dialect,
+                RetryPolicy.standard(),
+                List.of(),
+                List.of(),
+                null,
+                true,
+                false);
     }
 
     /**
@@ -78,7 +90,7 @@ public final class RateLimitOperator {
     public RateLimitOperator retry(RetryPolicy retry) {
         Objects.requireNonNull(retry, "retry");
         return new RateLimitOperator(
-                admission, limiterBudget, dialect, retry, responses, failures, idempotent, replayable);
+                admission, limiterBudget, dialect, retry, responses, failures, idempotent, replayable, failsFast);
     }
 
     /**
@@ -93,7 +105,15 @@ public final class RateLimitOperator {
         List<TypedReader<?>> more = new ArrayList<>(responses);
         more.add(new TypedReader<>(type, reader));
         return new RateLimitOperator(
-                admission, limiterBudget, dialect, policy, List.copyOf(more), failures, idempotent, replayable);
+                admission,
+                limiterBudget,
+                dialect,
+                policy,
+                List.copyOf(more),
+                failures,
+                idempotent,
+                replayable,
+                failsFast);
     }
 
     /**
@@ -106,7 +126,15 @@ public final class RateLimitOperator {
         List<FailureReader> more = new ArrayList<>(failures);
         more.add(Objects.requireNonNull(reader, "reader"));
         return new RateLimitOperator(
-                admission, limiterBudget, dialect, policy, responses, List.copyOf(more), idempotent, replayable);
+                admission,
+                limiterBudget,
+                dialect,
+                policy,
+                responses,
+                List.copyOf(more),
+                idempotent,
+                replayable,
+                failsFast);
     }
 
     /**
@@ -118,7 +146,7 @@ public final class RateLimitOperator {
      */
     public RateLimitOperator idempotent(boolean repeatable) {
         return new RateLimitOperator(
-                admission, limiterBudget, dialect, policy, responses, failures, repeatable, replayable);
+                admission, limiterBudget, dialect, policy, responses, failures, repeatable, replayable, failsFast);
     }
 
     /**
@@ -129,7 +157,20 @@ public final class RateLimitOperator {
      * @return the changed operator
      */
     public RateLimitOperator replayable(boolean again) {
-        return new RateLimitOperator(admission, limiterBudget, dialect, policy, responses, failures, idempotent, again);
+        return new RateLimitOperator(
+                admission, limiterBudget, dialect, policy, responses, failures, idempotent, again, failsFast);
+    }
+
+    /**
+     * Never waits for a permit: a call that can't go at once, because a limit is used up, its scope is closed or others
+     * stand before it, fails with {@link RateLimitedException} and the time it would have taken, as far as that is known.
+     * That holds for each attempt; a backoff between two attempts is no wait for a permit.
+     *
+     * @return the changed operator
+     */
+    public RateLimitOperator failFast() {
+        return new RateLimitOperator(
+                admission, limiterBudget, dialect, policy, responses, failures, idempotent, replayable, true);
     }
 
     /**
@@ -227,8 +268,8 @@ public final class RateLimitOperator {
         return own == null ? limiterBudget : own;
     }
 
-    Dialect dialect() {
-        return dialect;
+    boolean failsFast() {
+        return failsFast;
     }
 
     boolean isReplayable() {
@@ -247,6 +288,7 @@ public final class RateLimitOperator {
     boolean handsOn(RateLimitSignal signal) {
         return policy.returnsLastResponse()
                 && signal.delay() != null
+                && !signal.guessed()
                 && Exact.nanos(signal.delay()) > admission.settings().maxServerDelayNanos();
     }
 
@@ -263,9 +305,23 @@ public final class RateLimitOperator {
         }
     }
 
-    RateLimitSignal read(int status, Headers headers, byte[] body) {
+    /** How many bytes of a response's body the dialect wants to see. */
+    int bodyBytes(int status, Headers headers) {
         try {
-            return dialect.readBody(status, headers, body, wallNowMillis());
+            return dialect.bodyBytes(status, headers);
+        } catch (RuntimeException e) {
+            return 0; // It will throw again when it reads the head, and that is told.
+        }
+    }
+
+    /** Head and body, if there is one and the dialect wants to see it. */
+    RateLimitSignal read(int status, Headers headers, byte @Nullable [] body, int wanted) {
+        if (body == null || wanted <= 0) {
+            return read(status, headers);
+        }
+        byte[] first = body.length > wanted ? Arrays.copyOf(body, wanted) : body;
+        try {
+            return dialect.readBody(status, headers, first, wallNowMillis());
         } catch (RuntimeException e) {
             return readPlainly(status, headers, e);
         }

@@ -27,6 +27,8 @@ public record RateLimiterSnapshot(String limiter, List<ScopeState> scopes, int w
     /**
      * One scope key.
      *
+     * @param by the attributes that the scope counts by; empty for the root
+     * @param endpoint the endpoint as limits were configured for it, see {@link RateLimitListener.Subject#endpoint()}
      * @param keys from broad to narrow, as they are shown to people; empty for the root
      * @param limits its limits and what they have left
      * @param closedFor how long it stays closed, zero if it is open
@@ -34,7 +36,13 @@ public record RateLimiterSnapshot(String limiter, List<ScopeState> scopes, int w
      * @param lines those who wait for it, a line per lane
      */
     public record ScopeState(
-            List<String> keys, List<LimitState> limits, Duration closedFor, int waves, List<LineState> lines) {}
+            List<String> by,
+            @Nullable String endpoint,
+            List<String> keys,
+            List<LimitState> limits,
+            Duration closedFor,
+            int waves,
+            List<LineState> lines) {}
 
     /**
      * One limit of one key.

@@ -19,7 +19,7 @@ import reactor.core.scheduler.Schedulers;
  * <p>Defaults: no limits and no scopes; the standard dialect; at most 100,000 waiting demands, 10,000 of them in one line;
  * server delays of up to 120 s are obeyed by waiting; scopes stay closed up to 20 % longer than a refusal asked; a refusal
  * without a hint closes its scope for 1 s, doubling per wave up to 5 min; keys are forgotten after 5 idle minutes once they
- * are full again; time is that of {@code Schedulers.parallel()}, looked up at every use.
+ * are full again; time is that of {@code Schedulers.parallel()}, looked up at every use; nobody listens.
  */
 public final class RateLimiterSpec {
 
@@ -35,6 +35,7 @@ public final class RateLimiterSpec {
             seconds(300),
             seconds(30),
             seconds(300),
+            List.of(),
             Learning.Mode.OFF,
             false,
             UnaryOperator.identity());
@@ -68,6 +69,15 @@ public final class RateLimiterSpec {
         }
         return new RateLimiterSpec(
                 STANDARD.named(name), List.of(), List.of(), Dialects.standard(), Schedulers::parallel);
+    }
+
+    /**
+     * The limiter's name in messages and metrics.
+     *
+     * @return the name
+     */
+    public String name() {
+        return settings.name();
     }
 
     private RateLimiterSpec with(Settings changed) {
@@ -271,6 +281,18 @@ public final class RateLimiterSpec {
     }
 
     /**
+     * Adds a listener, who is told after those added before. Without one, nothing is told and nothing is spent on it.
+     *
+     * @param told the listener
+     * @return the changed spec
+     */
+    public RateLimiterSpec listener(RateLimitListener told) {
+        List<RateLimitListener> more = new ArrayList<>(settings.listeners());
+        more.add(Objects.requireNonNull(told, "listener"));
+        return with(settings.listeners(List.copyOf(more)));
+    }
+
+    /**
      * Sets whose time it is and who rings the alarm. Looked up at every use, on the caller's thread; never disposed.
      *
      * @param supplier the scheduler in force
@@ -287,7 +309,7 @@ public final class RateLimiterSpec {
      * @return the limiter
      */
     public RateLimiter build() {
-        return new MemoryRateLimiter(this);
+        return MemoryRateLimiter.of(this);
     }
 
     Settings settings() {

@@ -28,6 +28,13 @@ final class Refusals {
                 name, Tree.labels(leaf), text(name, leaf, why), waitNanos > 0 ? wait : null, limit, null);
     }
 
+    /** What {@code tryAcquire} answered, as listeners are told it. */
+    static RateLimitedException now(String name, List<String> labels, Decision decision) {
+        String why = "it can't go now, " + decision;
+        return new RateLimitedException(
+                name, labels, text(name, labels, why), decision.retryAfter(), decision.limit(), null);
+    }
+
     static RateLimitedException waitedTooLong(String name, Node leaf, long waitedNanos) {
         String why = "it waited " + Duration.ofNanos(waitedNanos) + ", which is the longest allowed";
         return new RateLimitedException(name, Tree.labels(leaf), text(name, leaf, why), null, null, null);
@@ -49,7 +56,10 @@ final class Refusals {
     }
 
     private static String text(String name, Node leaf, String why) {
-        List<String> labels = Tree.labels(leaf);
+        return text(name, Tree.labels(leaf), why);
+    }
+
+    private static String text(String name, List<String> labels, String why) {
         return "Limiter '" + name + "' refused a demand"
                 + (labels.isEmpty() ? "" : " for " + String.join(" / ", labels)) + ": " + why + ".";
     }

@@ -1,6 +1,7 @@
 package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.signal.Headers;
+import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Mono;
 
@@ -26,6 +27,18 @@ public interface ResponseReader<T> {
      * @return a view of its headers
      */
     Headers headers(T response);
+
+    /**
+     * The body, if the response has it in memory already. Asked for only where the dialect wants to see it. Default: it has
+     * not, so the head alone decides.
+     *
+     * @param response the response
+     * @param most how many of its first bytes are looked at
+     * @return the bytes, which are not changed and not kept; null if there is no body in memory
+     */
+    default byte @Nullable [] body(T response, int most) {
+        return null;
+    }
 
     /**
      * Frees what a response holds that is not handed on, such as a connection, before the call waits to be tried again.

@@ -35,6 +35,7 @@ final class Retries {
     private volatile boolean abandoned;
     private @Nullable Throwable sentence;
     private @Nullable Failure told;
+    private volatile boolean usedUp;
     private final List<Throwable> earlier = new ArrayList<>(2);
 
     Retries(Settings settings, RetryPolicy policy, RetryBudget budget, Demand demand, long startedAt) {
@@ -68,6 +69,11 @@ final class Retries {
         restNanos = nanos;
     }
 
+    /** How long the next attempt will rest. */
+    long restNanos() {
+        return restNanos;
+    }
+
     /** How long the next attempt may wait: until the deadline. */
     long leftNanos(long now) {
         long deadline = policy.deadlineNanos();
@@ -89,6 +95,15 @@ final class Retries {
         Failure last = told;
         told = null;
         return last;
+    }
+
+    /** The current attempt uses up what another one would need. */
+    void usedUp() {
+        usedUp = true;
+    }
+
+    boolean isUsedUp() {
+        return usedUp;
     }
 
     /** What the attempt has to end with, once its response is discarded. */

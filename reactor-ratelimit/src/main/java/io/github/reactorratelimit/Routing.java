@@ -9,12 +9,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Whom a signal is about. A name that one of the demand's scopes counts by means that scope's key; a name for everybody
- * means the root; a partition or a resource that is the value of one of the demand's keys means that key.
+ * means the root, or the account; a partition or a resource that is the value of one of the demand's keys means that key.
  */
 final class Routing {
 
     private static final Set<String> EVERYBODY =
-            Set.of("application", "app", "client", "tenant", "organization", "organisation", "account", "global");
+            Set.of("application", "app", "client", "tenant", "organization", "organisation", "account");
 
     private final Tree tree;
 
@@ -35,6 +35,9 @@ final class Routing {
         Node widest = null;
         for (String word : scope.toLowerCase(Locale.ROOT).split("[^a-z0-9]+", -1)) {
             Node node = counting(leaf, word);
+            if (node == null && word.equals("global")) {
+                node = tree.account(leaf);
+            }
             if (node == null && EVERYBODY.contains(word)) {
                 node = tree.root;
             }

@@ -17,11 +17,19 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A value that matches a pattern such as {@code /users/{id}} is counted under the pattern, so that all users' paths
  * share one key. A key without limits still has its cooldowns.
+ *
+ * <p>Keys of the narrowest scope that differ in nothing but {@code endpoint}, {@code method} or {@code route} become one
+ * when the server tells that they share a {@linkplain io.github.reactorratelimit.signal.RateLimitSignal#bucket() bucket}.
  */
 public final class Scope {
 
+    /** The attribute that adapters name endpoints by. */
+    private static final String ENDPOINT = "endpoint";
+
     private static final Set<String> CREDENTIALS =
             Set.of("token", "authorization", "apikey", "api-key", "api_key", "key", "password", "secret", "credential");
+    /** What says where a call goes: servers put several such routes into one bucket. */
+    private static final Set<String> ROUTE = Set.of("endpoint", "method", "route");
     /** Makes the short hashes of two processes differ, so that a log gives no dictionary away. */
     private static final int SALT = ThreadLocalRandom.current().nextInt();
 
@@ -148,6 +156,16 @@ public final class Scope {
         return Arrays.asList(values);
     }
 
+    /** The value or pattern of an endpoint that limits were given for; null if it has none of its own, or this is another scope. */
+    @Nullable
+    String endpoint(Object key) {
+        if (!attributes.get(0).equals(ENDPOINT)) {
+            return null;
+        }
+        String value = (String) values(key).get(0);
+        return byFirst.containsKey(value) ? value : null;
+    }
+
     /** Whether a demand has every attribute of this scope. */
     boolean isNamedBy(Demand demand) {
         return attributes.stream().allMatch(name -> demand.attribute(name) != null);
@@ -204,10 +222,38 @@ public final class Scope {
         for (int i = 0; i < attributes.size(); i++) {
             String name = attributes.get(i);
             Object value = values.get(i);
-            boolean hidden = CREDENTIALS.contains(name.toLowerCase(java.util.Locale.ROOT));
+            boolean hidden = CREDENTIALS.contains(lower(name));
             text.append(i == 0 ? "" : ",").append(name).append('=').append(hidden ? hash(value) : value);
         }
         return text.toString();
+    }
+
+    /** What a key has besides its route; null if it has no route. */
+    @Nullable
+    Object besidesRoute(Object key) {
+        if (!namesRoute()) {
+            return null;
+        }
+        List<?> values = values(key);
+        List<Object> besides = new ArrayList<>(values.size());
+        for (int i = 0; i < values.size(); i++) {
+            if (!ROUTE.contains(lower(attributes.get(i)))) {
+                besides.add(values.get(i));
+            }
+        }
+        return besides;
+    }
+
+    boolean namesRoute() {
+        return attributes.stream().anyMatch(name -> ROUTE.contains(lower(name)));
+    }
+
+    boolean namesCredential() {
+        return attributes.stream().anyMatch(name -> CREDENTIALS.contains(lower(name)));
+    }
+
+    private static String lower(String name) {
+        return name.toLowerCase(java.util.Locale.ROOT);
     }
 
     private static String hash(Object value) {

@@ -1,5 +1,6 @@
 package io.github.reactorratelimit;
 
+import java.util.List;
 import java.util.function.DoubleSupplier;
 import java.util.function.UnaryOperator;
 
@@ -17,6 +18,7 @@ import java.util.function.UnaryOperator;
  * @param maxCooldownNanos the most that such refusals double it to
  * @param ageingNanos how long the lowest lane may be passed over
  * @param idleNanos after how long an idle key is forgotten
+ * @param listeners who is told what happens
  * @param learning whether it learns from responses
  * @param breaker whether a key rests whose calls fail
  * @param prices what demands are turned into before they ask
@@ -33,6 +35,7 @@ record Settings(
         long maxCooldownNanos,
         long ageingNanos,
         long idleNanos,
+        List<RateLimitListener> listeners,
         Learning.Mode learning,
         boolean breaker,
         UnaryOperator<Demand> prices) {
@@ -50,6 +53,7 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
+                listeners,
                 learning,
                 breaker,
                 prices);
@@ -68,6 +72,7 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
+                listeners,
                 learning,
                 breaker,
                 prices);
@@ -86,6 +91,7 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
+                listeners,
                 learning,
                 breaker,
                 prices);
@@ -104,6 +110,7 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
+                listeners,
                 learning,
                 breaker,
                 prices);
@@ -122,6 +129,7 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
+                listeners,
                 learning,
                 breaker,
                 prices);
@@ -140,6 +148,7 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
+                listeners,
                 learning,
                 breaker,
                 prices);
@@ -158,6 +167,7 @@ record Settings(
                 longest,
                 ageingNanos,
                 idleNanos,
+                listeners,
                 learning,
                 breaker,
                 prices);
@@ -176,6 +186,7 @@ record Settings(
                 maxCooldownNanos,
                 nanos,
                 idleNanos,
+                listeners,
                 learning,
                 breaker,
                 prices);
@@ -194,6 +205,26 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 nanos,
+                listeners,
+                learning,
+                breaker,
+                prices);
+    }
+
+    Settings listeners(List<RateLimitListener> changed) {
+        return new Settings(
+                name,
+                lanes,
+                maxPending,
+                maxPendingPerLine,
+                maxServerDelayNanos,
+                jitter,
+                random,
+                cooldownNanos,
+                maxCooldownNanos,
+                ageingNanos,
+                idleNanos,
+                changed,
                 learning,
                 breaker,
                 prices);
@@ -212,6 +243,7 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
+                listeners,
                 changed,
                 breaker,
                 prices);
@@ -230,6 +262,7 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
+                listeners,
                 learning,
                 true,
                 prices);
@@ -248,6 +281,7 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
+                listeners,
                 learning,
                 breaker,
                 changed);

@@ -15,14 +15,14 @@ final class Snapshots {
 
     static RateLimiterSnapshot of(Settings settings, Tree tree, Turns turns, Timers timers, long now) {
         List<ScopeState> scopes = new ArrayList<>();
-        scopes.add(scope(settings, tree.root, now));
+        scopes.add(scope(settings, tree, tree.root, now));
         for (Node node : tree.nodes()) {
-            scopes.add(scope(settings, node, now));
+            scopes.add(scope(settings, tree, node, now));
         }
         return new RateLimiterSnapshot(settings.name(), List.copyOf(scopes), turns.waiting(), timers.size());
     }
 
-    private static ScopeState scope(Settings settings, Node node, long now) {
+    private static ScopeState scope(Settings settings, Tree tree, Node node, long now) {
         node.advance(now);
         List<LimitState> limits = new ArrayList<>();
         for (Meter meter : node.allMeters()) {
@@ -35,8 +35,16 @@ final class Snapshots {
             }
         }
         long closedFor = node.gate.isClosed(now) ? node.gate.closedUntil - now : 0;
+        List<String> by =
+                node.depth == 0 ? List.of() : tree.scopes().get(node.depth - 1).attributes();
         return new ScopeState(
-                Tree.labels(node), limits, Duration.ofNanos(closedFor), node.gate.waves, List.copyOf(lines));
+                by,
+                tree.endpoint(node),
+                Tree.labels(node),
+                limits,
+                Duration.ofNanos(closedFor),
+                node.gate.waves,
+                List.copyOf(lines));
     }
 
     private static LineState line(Settings settings, Slot slot, Line line, Ticket first, long now) {

@@ -7,7 +7,7 @@ final class SpacedWindowMeter extends WindowMeter {
 
     SpacedWindowMeter(Limit limit) {
         super(limit);
-        this.spacing = new Spacing(limit.rate(), limit.burstPermits(), 0);
+        this.spacing = new Spacing(limit.pace(), 0);
     }
 
     @Override
@@ -52,6 +52,14 @@ final class SpacedWindowMeter extends WindowMeter {
         super.adopt(now, old);
         if (old instanceof SpacedWindowMeter spaced) {
             spacing.adopt(now, spaced.spacing);
+        }
+    }
+
+    @Override
+    void absorb(long now, Meter other) {
+        super.absorb(now, other);
+        if (other instanceof SpacedWindowMeter spaced) {
+            spacing.absorb(now, spaced.spacing);
         }
     }
 }

@@ -8,9 +8,7 @@ import java.math.BigInteger;
  */
 final class Spacing {
 
-    private final long permits;
-    private final long nanos;
-    private final long burst;
+    private final Pace pace;
     private long arrival;
     private long rest;
     /** Permits taken whose time lies beyond the end of time: they do not come back. */
@@ -20,32 +18,29 @@ final class Spacing {
     /** Nothing accrues until then. */
     private long stillUntil = Long.MIN_VALUE;
 
-    /** Spaces permits at {@code permits / nanos}, at most {@code burst} at once. */
-    Spacing(long[] rate, long burst, long start) {
-        this.permits = rate[0];
-        this.nanos = rate[1];
-        this.burst = burst;
+    Spacing(Pace pace, long start) {
+        this.pace = pace;
         this.arrival = start;
     }
 
     /** When {@code cost} fits; one heavier than the burst when the burst is whole. */
     long readyAt(long now, long cost) {
-        long credit = burst - Math.min(cost, burst) - lost;
+        long credit = pace.burst - Math.min(cost, pace.burst) - lost;
         if (credit < 0) {
             return Exact.NEVER;
         }
-        long early = Exact.floorDiv(credit, nanos, 0, permits);
-        long earlyRest = Exact.remainder(credit, nanos, 0, permits);
+        long early = pace.whole(credit, 0);
+        long earlyRest = pace.rest(credit, 0);
         long at = Exact.subtract(arrival, early);
         return Math.max(Math.max(now, stillUntil), rest > earlyRest ? Exact.add(at, 1) : at);
     }
 
     long expectedAt(long now, long ahead, long cost) {
-        long total = Exact.add(ahead, Math.min(cost, burst));
-        if (total <= burst) {
+        long total = Exact.add(ahead, Math.min(cost, pace.burst));
+        if (total <= pace.burst) {
             return readyAt(now, total);
         }
-        return Exact.add(readyAt(now, burst), Exact.floorDiv(total - burst, nanos, 0, permits));
+        return Exact.add(readyAt(now, pace.burst), pace.whole(total - pace.burst, 0));
     }
 
     void take(long now, long cost) {
@@ -71,29 +66,29 @@ final class Spacing {
 
     private void later(long cost) {
         long fitting = cost;
-        long steps = Exact.floorDiv(cost, nanos, rest, permits);
+        long steps = pace.whole(cost, rest);
         if (steps >= Exact.subtract(Exact.NEVER, arrival)) {
-            fitting = Math.min(cost, Exact.floorDiv(Exact.NEVER - 1 - arrival, permits, 0, nanos));
-            steps = Exact.floorDiv(fitting, nanos, rest, permits);
+            fitting = Math.min(cost, Exact.floorDiv(Exact.NEVER - 1 - arrival, pace.permits, 0, pace.nanos));
+            steps = pace.whole(fitting, rest);
             lost = Exact.add(lost, cost - fitting);
         }
-        rest = Exact.remainder(fitting, nanos, rest, permits);
+        rest = pace.rest(fitting, rest);
         arrival = Exact.add(arrival, steps);
     }
 
     private void earlier(long cost) {
-        arrival = Exact.subtract(arrival, Exact.floorDiv(cost, nanos, 0, permits));
-        rest -= Exact.remainder(cost, nanos, 0, permits);
+        arrival = Exact.subtract(arrival, pace.whole(cost, 0));
+        rest -= pace.rest(cost, 0);
         if (rest < 0) {
-            rest += permits;
+            rest += pace.permits;
             arrival = Exact.subtract(arrival, 1);
         }
     }
 
     long available(long now) {
         long from = Math.max(now, stillUntil);
-        long owed = arrival < from ? 0 : Exact.ceilDiv(Exact.subtract(arrival, from), permits, rest, nanos);
-        return Exact.subtract(Exact.subtract(burst, lost), owed);
+        long owed = arrival < from ? 0 : Exact.ceilDiv(Exact.subtract(arrival, from), pace.permits, rest, pace.nanos);
+        return Exact.subtract(Exact.subtract(pace.burst, lost), owed);
     }
 
     long fullAt(long now) {
@@ -120,20 +115,38 @@ final class Spacing {
     void adopt(long now, Spacing old) {
         old.catchUp(now);
         BigInteger lacking = BigInteger.valueOf(Exact.subtract(old.arrival, now))
-                .multiply(BigInteger.valueOf(old.permits))
+                .multiply(BigInteger.valueOf(old.pace.permits))
                 .add(BigInteger.valueOf(old.rest));
-        BigInteger[] steps = lacking.multiply(BigInteger.valueOf(nanos))
-                .divideAndRemainder(BigInteger.valueOf(old.nanos).multiply(BigInteger.valueOf(permits)));
-        BigInteger[] part = steps[1].divideAndRemainder(BigInteger.valueOf(old.nanos));
+        BigInteger[] steps = lacking.multiply(BigInteger.valueOf(pace.nanos))
+                .divideAndRemainder(BigInteger.valueOf(old.pace.nanos).multiply(BigInteger.valueOf(pace.permits)));
+        BigInteger[] part = steps[1].divideAndRemainder(BigInteger.valueOf(old.pace.nanos));
         arrival = steps[0].bitLength() > 63 ? Long.MAX_VALUE : Exact.add(now, steps[0].longValueExact());
         rest = part[0].longValueExact();
-        if (part[1].signum() > 0 && ++rest == permits) {
+        if (part[1].signum() > 0 && ++rest == pace.permits) {
             rest = 0;
             arrival = Exact.add(arrival, 1);
         }
         lost = old.lost;
-        move(burst - old.burst);
+        move(pace.burst - old.pace.burst);
         catchUp(now);
+    }
+
+    /** Lacks what {@code other} lacks too; one of another rate spaces for itself. */
+    void absorb(long now, Spacing other) {
+        boolean same =
+                pace.permits == other.pace.permits && pace.nanos == other.pace.nanos && pace.burst == other.pace.burst;
+        if (!same) {
+            return;
+        }
+        catchUp(now);
+        other.catchUp(now);
+        arrival = Exact.add(arrival, Exact.subtract(other.arrival, Math.max(now, other.stillUntil)));
+        rest += other.rest;
+        if (rest >= pace.permits) {
+            rest -= pace.permits;
+            arrival = Exact.add(arrival, 1);
+        }
+        lost = Exact.add(lost, other.lost);
     }
 
     private void catchUp(long now) {

@@ -1,15 +1,22 @@
 package io.github.reactorratelimit;
 
+import io.github.reactorratelimit.signal.Quota;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
-/** That a scope was closed, for the log. */
+/**
+ * That a scope was closed, or a call refused for good, for the log: one line, at WARN if a call was refused, at INFO if a
+ * quota is used up before one was. Of the response it tells figures and the rule that decided; the log's own time is when it was heard.
+ */
 final class Throttle {
 
     private static final Logger LOG = LoggerFactory.getLogger(RateLimiter.class);
+    private static final String LINE = "limiter={} key={} status={} used={} remaining={} limit={} wait={}: {}";
 
     private final List<String> keys;
     private final RateLimitSignal signal;
@@ -21,15 +28,61 @@ final class Throttle {
         this.waitNanos = waitNanos;
     }
 
-    void log(String limiter) {
-        if (signal.throttled()) {
-            LOG.warn("limiter={} key={} status={} wait={}: {}", limiter, keys, signal.status(), pause(), signal);
-        } else {
-            LOG.info("limiter={} key={} status={} wait={}: {}", limiter, keys, signal.status(), pause(), signal);
-        }
+    long waitNanos() {
+        return waitNanos;
     }
 
-    private Duration pause() {
-        return Duration.ofNanos(waitNanos);
+    void log(String limiter) {
+        LOG.atLevel(signal.throttled() ? Level.WARN : Level.INFO).log(LINE, figures(limiter));
+    }
+
+    private Object[] figures(String limiter) {
+        Quota quota = decisive();
+        return new Object[] {
+            limiter,
+            keys,
+            signal.status(),
+            quota == null ? "?" : count(used(quota)),
+            quota == null ? "?" : count(quota.remaining()),
+            quota == null ? "?" : count(quota.limit()),
+            Duration.ofNanos(waitNanos),
+            rule()
+        };
+    }
+
+    private String rule() {
+        if (signal.terminal() != null) {
+            return "no wait helps, " + signal.terminal();
+        }
+        return signal.reason() == null ? "no rule was given" : signal.reason();
+    }
+
+    /** Of the quotas that are used up, the one with the longest reset; without one, the first. */
+    private @Nullable Quota decisive() {
+        Quota decisive = null;
+        for (Quota quota : signal.quotas()) {
+            if (decisive == null || outlasts(quota, decisive)) {
+                decisive = quota;
+            }
+        }
+        return decisive;
+    }
+
+    private static boolean outlasts(Quota quota, Quota other) {
+        if (quota.exhausted() != other.exhausted()) {
+            return quota.exhausted();
+        }
+        Duration reset = quota.reset();
+        Duration otherReset = other.reset();
+        return quota.exhausted() && reset != null && (otherReset == null || reset.compareTo(otherReset) > 0);
+    }
+
+    private static long used(Quota quota) {
+        boolean told = quota.used() >= 0 || quota.limit() < 0 || quota.remaining() < 0;
+        return told ? quota.used() : Math.max(0, quota.limit() - quota.remaining());
+    }
+
+    private static String count(long count) {
+        return count < 0 ? "?" : Long.toString(count);
     }
 }

@@ -3,6 +3,7 @@ package io.github.reactorratelimit;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import reactor.util.context.ContextView;
 
 /**
  * One demand on its way: first its place in line, then its permit. All fields belong to the admission's monitor.
@@ -66,6 +67,24 @@ abstract class Ticket extends Booking {
 
     /** What is told about the attempt besides its end. */
     abstract Tells tells();
+
+    /** Which attempt of its call it is. */
+    int number() {
+        return 1;
+    }
+
+    /** The caller's Context, if a listener may watch this ticket alone. */
+    @Nullable
+    ContextView caller() {
+        return null;
+    }
+
+    void watchedBy(Watch watching) {}
+
+    @Nullable
+    Watch watched() {
+        return null;
+    }
 
     void refuse(RateLimitException why) {
         stage = Stage.DONE;

@@ -57,4 +57,11 @@ final class TotalMeter extends Meter {
             used = total.used;
         }
     }
+
+    @Override
+    void absorb(long now, Meter other) {
+        if (other instanceof TotalMeter total) {
+            used = Exact.add(used, total.used);
+        }
+    }
 }

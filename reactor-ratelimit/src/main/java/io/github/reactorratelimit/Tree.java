@@ -170,15 +170,45 @@ final class Tree {
             unlink(node);
             Node parent = node.parent;
             if (parent != null && node.isIdle(now)) {
-                node.forgotten = true;
-                size--;
-                if (parent.children != null) {
-                    parent.children.remove(node.key);
+                detach(node, parent);
+                node.leaveQuotas();
+                if (node.bucket != null) {
+                    node.bucket.forget(node);
                 }
             } else {
                 node.lastUsed = now;
                 link(node);
             }
+        }
+    }
+
+    /** The broadest key on the path that holds one account's calls, whatever their route; the root if none tells accounts apart. */
+    Node account(Node leaf) {
+        for (int depth = 1; depth <= leaf.depth; depth++) {
+            Scope scope = scopes.get(depth - 1);
+            if (scope.namesRoute()) {
+                return root;
+            }
+            if (scope.namesCredential()) {
+                return leaf.above(depth);
+            }
+        }
+        return root;
+    }
+
+    /** Takes a key out that counts elsewhere from now on. */
+    void remove(Node node) {
+        if (node.parent != null) {
+            unlink(node);
+            detach(node, node.parent);
+        }
+    }
+
+    private void detach(Node node, Node parent) {
+        node.forgotten = true;
+        size--;
+        if (parent.children != null) {
+            parent.children.remove(node.key);
         }
     }
 
@@ -213,14 +243,46 @@ final class Tree {
         return labels;
     }
 
+    /** As {@link #labels(Node)}, of keys whose nodes may not be known yet. */
+    List<String> labels(Object[] keys) {
+        List<String> labels = new ArrayList<>(keys.length);
+        for (int i = 0; i < keys.length; i++) {
+            labels.add(scopes.get(i).label(keys[i]));
+        }
+        return labels;
+    }
+
+    /** The endpoint of these keys as it was configured, or null. */
+    @Nullable
+    String endpoint(Object[] keys) {
+        for (int i = keys.length - 1; i >= 0; i--) {
+            String endpoint = scopes.get(i).endpoint(keys[i]);
+            if (endpoint != null) {
+                return endpoint;
+            }
+        }
+        return null;
+    }
+
+    /** As {@link #endpoint(Object[])}, of the keys of a node. */
+    @Nullable
+    String endpoint(Node leaf) {
+        Object[] keys = new Object[leaf.depth];
+        for (Node node = leaf; node.parent != null; node = node.parent) {
+            keys[node.depth - 1] = node.key;
+        }
+        return endpoint(keys);
+    }
+
     List<Scope> scopes() {
         return scopes;
     }
 
+    @SuppressWarnings("NonAtomicVolatileUpdate") // Written under the monitor only.
     void change(List<Limit> rootLimits, List<Scope> changed) {
+        int next = changes + 1; // The monitor makes it atomic.
         scopes = changed;
         limited = isLimited(rootLimits, changed);
-        int next = changes + 1; // Only the one under the monitor counts.
         changes = next;
     }
 

@@ -1,6 +1,9 @@
 package io.github.reactorratelimit;
 
+import io.github.reactorratelimit.RateLimitListener.Reason;
+import io.github.reactorratelimit.RateLimitListener.Retry;
 import io.github.reactorratelimit.signal.RateLimitSignal;
+import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -32,7 +35,7 @@ abstract class Try extends Ticket {
     abstract RateLimitOperator operator();
 
     /** An inner operator was subscribed: this one only limits. */
-    void claim(boolean retriesToo) {
+    public final void claim(boolean retriesToo) {
         heardInside = true;
         if (retriesToo) {
             retriedInside = true;
@@ -53,12 +56,15 @@ abstract class Try extends Ticket {
     Throwable judge(Throwable error) {
         Failure known = operator().read(error);
         Failure failure = known == null && retries != null ? retries.takeTold() : known;
+        tellProxy(failure, error);
         if (failure == null || retriedInside || emitted) {
             return error;
         }
         if (failure.kind() == Failure.Kind.RESPONSE) {
             headed = true;
-            Throwable outcome = judge(operator().read(failure.status(), failure.headers()), error);
+            int wanted = operator().bodyBytes(failure.status(), failure.headers());
+            RateLimitSignal signal = operator().read(failure.status(), failure.headers(), failure.body(), wanted);
+            Throwable outcome = judge(signal, error);
             return outcome == null ? error : outcome;
         }
         // What fails after the head was sent, whatever it looks like: it may be a call of the caller's own.
@@ -70,7 +76,7 @@ abstract class Try extends Ticket {
         Retries behind = behind();
         behind.failed(error, 0, outcome != Outcome.NOT_SENT);
         String givesUp = behind.failedFor(false);
-        return givesUp == null ? Again.INSTANCE : behind.exhausted(keys(), givesUp);
+        return givesUp == null ? again(outcome) : givenUp(givesUp);
     }
 
     private @Nullable Throwable judge(RateLimitSignal signal, @Nullable Throwable error) {
@@ -97,9 +103,42 @@ abstract class Try extends Ticket {
             return error;
         }
         if (givesUp == null) {
-            return Again.INSTANCE;
+            return again(outcome);
         }
-        return operator().policy().returnsLastResponse() ? error : behind.exhausted(keys(), givesUp);
+        boolean handsOn = operator().policy().returnsLastResponse();
+        if (handsOn && admission().herald() == null) {
+            return error;
+        }
+        Throwable exhausted = givenUp(givesUp);
+        return handsOn ? error : exhausted;
+    }
+
+    private Throwable again(Outcome outcome) {
+        Herald herald = admission().herald();
+        Throwable failure = behind().last();
+        if (herald != null && failure != null) {
+            long wait = Math.max(behind().restNanos(), admission().closedFor(this));
+            int next = behind().attempts() + 1;
+            herald.retried(this, new Retry(next, Reason.valueOf(outcome.name()), Duration.ofNanos(wait), failure));
+        }
+        return Again.INSTANCE;
+    }
+
+    private Throwable givenUp(String why) {
+        RetriesExhaustedException exhausted = behind().exhausted(keys(), why);
+        Herald herald = admission().herald();
+        if (herald != null) {
+            herald.exhausted(this, exhausted);
+        }
+        return exhausted;
+    }
+
+    private void tellProxy(@Nullable Failure failure, Throwable error) {
+        Herald herald = admission().herald();
+        String proxy = failure == null ? null : failure.proxy();
+        if (herald != null && proxy != null) {
+            herald.proxyFailed(this, proxy, error);
+        }
     }
 
     /** Fails at once and for its own reason, unless the caller wants to see responses, or an inner operator has seen it. */
@@ -133,6 +172,7 @@ abstract class Try extends Ticket {
     private boolean mayRetry(Outcome outcome) {
         return !retriedInside
                 && !emitted
+                && (retries == null || !retries.isUsedUp())
                 && !operator().policy().isNone()
                 && operator().isReplayable()
                 && (outcome.anyMethod() || operator().isIdempotent(demand));

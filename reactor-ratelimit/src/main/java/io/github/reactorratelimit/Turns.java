@@ -78,8 +78,47 @@ final class Turns {
         }
     }
 
-    /** Something changed at this node: it and all above it are placed anew. */
+    /** All who wait at {@code from} wait at {@code into}: who asked first stands first, and nobody passes one of its own line. */
+    void move(long now, Node from, Node into) {
+        for (int lane = 0; lane < from.slots.length; lane++) {
+            Line moving = from.slots[lane].line;
+            if (moving != null && moving.first != null) {
+                Slot slot = into.slots[lane];
+                slot.line = Line.merged(slot.line, moving);
+                for (Ticket ticket = slot.line.first; ticket != null; ticket = ticket.next) {
+                    ticket.slot = slot;
+                }
+                from.slots[lane].line = null;
+            }
+        }
+        place(now, from);
+        touch(now, into);
+    }
+
+    /** Something changed at this node: it and all above it are placed anew, and so are those that share a quota with it. */
     void touch(long now, Node from) {
+        boolean shares = false;
+        if (from.learned != null) {
+            for (LearnedMeter meter : from.learned.meters()) {
+                shares |= meter.members().size() > 1 && touchAll(now, from, meter.members());
+            }
+        }
+        if (!shares) {
+            placePath(now, from);
+        }
+    }
+
+    private boolean touchAll(long now, Node from, List<Node> members) {
+        for (int i = 0; i < members.size(); i++) {
+            Node member = members.get(i);
+            if (member == from || member.isWaitedFor()) {
+                placePath(now, member);
+            }
+        }
+        return true;
+    }
+
+    private void placePath(long now, Node from) {
         for (Node node = from; node != null; node = node.parent) {
             place(now, node);
         }

@@ -1,8 +1,12 @@
 package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.Booking.Phase;
+import io.github.reactorratelimit.RateLimitListener.Cause;
+import io.github.reactorratelimit.RateLimitListener.Ending;
+import io.github.reactorratelimit.RateLimitListener.Queue;
 import io.github.reactorratelimit.Ticket.Stage;
 import io.github.reactorratelimit.signal.RateLimitSignal;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -22,24 +26,32 @@ final class WaitingRoom {
     private final Cooldowns cooldowns;
     private final Generations generations;
     private final Breakers breakers;
+    private final Tree tree;
+    private final Buckets buckets;
     private final Outlook outlook;
+    private final News news;
     private @Nullable Ticket firstOut;
     private @Nullable Ticket lastOut;
 
     WaitingRoom(
             Settings settings,
+            Tree tree,
             Timers timers,
             Turns turns,
             Cooldowns cooldowns,
             Generations generations,
-            Outlook outlook) {
+            Outlook outlook,
+            News news) {
         this.settings = settings;
+        this.tree = tree;
+        this.buckets = new Buckets(tree, turns, generations);
         this.timers = timers;
         this.turns = turns;
         this.cooldowns = cooldowns;
         this.generations = generations;
         this.breakers = new Breakers(settings, generations);
         this.outlook = outlook;
+        this.news = news;
     }
 
     // ------------------------------------------------------------------------------------------------- coming in
@@ -64,6 +76,20 @@ final class WaitingRoom {
                 wait(now, ticket, leaf.slots[lane], Exact.add(now, maxWaitNanos));
             }
         }
+    }
+
+    /** What a ticket that rests or waits now is waiting for. */
+    Queue queue(long now, Ticket ticket) {
+        Slot slot = slot(ticket);
+        if (ticket.stage == Stage.RESTING) {
+            return new Queue(null, 0, Duration.ofNanos(ticket.dueAt - now));
+        }
+        Line line = slot.line;
+        long ahead = line == null ? 0 : Math.max(0, line.ahead(ticket.front) - Line.weight(ticket));
+        boolean fits = outlook.look(now, slot.node, ticket.demand, slot.lane);
+        long at = Math.max(outlook.readyAt, Outlook.expectedAt(now, slot.node, ticket.demand, slot.lane, ahead));
+        Duration expected = at == Exact.NEVER ? null : Duration.ofNanos(at - now);
+        return new Queue(fits ? null : outlook.limit, ahead, expected);
     }
 
     private static @Nullable Limit forbidding(Demand demand, Node leaf, int lane) {
@@ -131,11 +157,11 @@ final class WaitingRoom {
         };
         ticket.at = now;
         ticket.sentAt = now;
-        ticket.generation = generations.current();
         if (!ticket.counted && (leaf.holds || ticket.tells() != Ticket.Tells.NOTHING)) {
             count(ticket, leaf);
         }
         take(now, leaf, ticket.demand, lane, ticket.phase);
+        ticket.generation = generations.current(); // After the books have noticed what is over by now.
     }
 
     /** Takes what a demand costs from every meter of a path. */
@@ -177,6 +203,8 @@ final class WaitingRoom {
             }
             if (due instanceof Slot slot) {
                 turns.touch(now, slot.node);
+            } else if (due instanceof Reopening reopening) {
+                news.due(reopening);
             } else if (due instanceof Ticket ticket) {
                 if (!due(now, ticket)) {
                     return;
@@ -244,16 +272,18 @@ final class WaitingRoom {
     /** Hears a response: its head, what it says about limits, and a pause that its failure calls for. */
     @Nullable
     Throttle hear(long now, Ticket ticket, RateLimitSignal signal, long pauseNanos, double random) {
-        Slot slot = ticket.slot;
         boolean granted = ticket.stage == Stage.HELD || ticket.stage == Stage.RELEASED;
-        if (slot == null || slot.node.forgotten || !granted) {
+        if (!granted || slot(ticket).node.forgotten) {
             return null;
         }
-        Node leaf = slot.node;
+        Node leaf = slot(ticket).node;
         boolean first = ticket.stage == Stage.HELD && ticket.phase != Phase.HEADED;
         if (first) {
             move(now, ticket, Phase.HEADED);
             timers.remove(ticket);
+        }
+        if (signal.bucket() != null) {
+            leaf = joined(now, leaf, ticket.demand, signal.bucket());
         }
         Throttle throttle = cooldowns.hear(now, leaf, ticket, signal, random, first);
         long rest = first || ticket.tells() == Ticket.Tells.NOTHING
@@ -261,7 +291,7 @@ final class WaitingRoom {
                 : 0;
         throttle = rest > 0 ? new Throttle(leaf, signal, rest) : throttle;
         if (pauseNanos > 0) {
-            leaf.close(now, Exact.add(now, pauseNanos));
+            news.closed(now, leaf, leaf.close(now, Exact.add(now, pauseNanos)), Cause.UNAVAILABLE);
         }
         if (throttle != null || pauseNanos > 0) {
             for (Node node = leaf; node != null; node = node.parent) {
@@ -284,6 +314,16 @@ final class WaitingRoom {
         }
     }
 
+    /** Where demands of this route count, now that its bucket is told. */
+    private Node joined(long now, Node leaf, Demand demand, String bucket) {
+        Node joined = buckets.told(now, leaf, demand, bucket);
+        if (joined != leaf) {
+            turnAwayBelow(now, joined);
+            failForbidden(now, joined);
+        }
+        return joined;
+    }
+
     /** Those who wait at a gate that is closed for longer than is obeyed fail now, with the time that is left. */
     private void turnAwayBelow(long now, Node closed) {
         if (!cooldowns.isTooLong(now, closed)) {
@@ -296,9 +336,11 @@ final class WaitingRoom {
         }
     }
 
-    void settle(long now, Ticket ticket, String unit, long actual) {
+    /** Whether the cost was corrected: once per unit, and only of what was granted. */
+    boolean settle(long now, Ticket ticket, String unit, long actual) {
         boolean charged = ticket.stage == Stage.HELD || ticket.stage == Stage.RELEASED;
-        if (charged && ticket.noteSettled(unit, actual)) {
+        boolean first = charged && ticket.noteSettled(unit, actual);
+        if (first) {
             Slot slot = slot(ticket);
             long delta = actual - ticket.demand.cost(unit);
             for (Node node = slot.node; node != null; node = node.parent) {
@@ -306,6 +348,7 @@ final class WaitingRoom {
             }
             touch(now, slot.node);
         }
+        return first;
     }
 
     // ---------------------------------------------------------------------------------------------------- leaving
@@ -322,8 +365,13 @@ final class WaitingRoom {
         UNUSED
     }
 
-    /** A ticket leaves, wherever it stands. */
-    void end(long now, Ticket ticket, Leaving how) {
+    /**
+     * A ticket leaves, wherever it stands.
+     *
+     * @return how its permit ended; null if it held none
+     */
+    @Nullable
+    Ending end(long now, Ticket ticket, Leaving how) {
         switch (ticket.stage) {
             case NEW -> ticket.stage = Stage.DONE;
             case RESTING -> {
@@ -331,9 +379,15 @@ final class WaitingRoom {
                 leave(ticket);
             }
             case WAITING -> leaveLine(now, ticket);
-            case HELD -> release(now, ticket, how);
+            case HELD -> {
+                release(now, ticket, how);
+                return ticket.stage == Stage.DONE
+                        ? Ending.REFUNDED
+                        : how == Leaving.CANCELLED ? Ending.CANCELLED : Ending.DONE;
+            }
             case RELEASED, DONE -> {}
         }
+        return null;
     }
 
     private void release(long now, Ticket ticket, Leaving how) {
@@ -470,6 +524,10 @@ final class WaitingRoom {
         Slot slot = ticket.slot;
         if (slot == null) {
             throw new IllegalStateException("a ticket has its place before anything is decided about it");
+        }
+        while (slot.node.sharedWith != null) {
+            slot = slot.node.sharedWith.slots[slot.lane];
+            ticket.slot = slot;
         }
         return slot;
     }

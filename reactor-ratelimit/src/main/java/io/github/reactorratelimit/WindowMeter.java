@@ -30,7 +30,7 @@ class WindowMeter extends Meter {
 
     private Ledger open = NOTHING;
     private Ledger loose = NOTHING;
-    private final Ledger closed;
+    private Ledger closed;
     private long used;
 
     WindowMeter(Limit limit) {
@@ -208,6 +208,31 @@ class WindowMeter extends Meter {
                 }
             }
             advance(now);
+        }
+    }
+
+    @Override
+    void absorb(long now, Meter other) {
+        if (other instanceof WindowMeter window) {
+            advance(now);
+            window.advance(now);
+            open = united(open, window.open);
+            loose = united(loose, window.loose);
+            closed = closed.with(window.closed);
+            used = Exact.add(used, window.used);
+            advance(now);
+        }
+    }
+
+    private static Ledger united(Ledger mine, Ledger theirs) {
+        return theirs.size() == 0 ? mine : mine.with(theirs);
+    }
+
+    @Override
+    void disown(long now) {
+        advance(now);
+        for (; open.size() > 0; open.removeFirst()) {
+            writable(Phase.ENDED).append(now, open.amount(0));
         }
     }
 

@@ -39,15 +39,18 @@ class ArchitectureTest {
             "Limit",
             "Share",
             "Ledger",
+            "Pace",
             "Spacing",
             "Booking",
+            "Generations",
             "Timed",
             "Meter",
             "WindowMeter",
             "SpacedWindowMeter",
             "BucketMeter",
             "InFlightMeter",
-            "TotalMeter");
+            "TotalMeter",
+            "JointBooks");
 
     /** How calls are limited, heard and tried again. */
     private static final Set<String> OPERATOR = Set.of(
@@ -81,7 +84,9 @@ class ArchitectureTest {
             "FailureReader",
             "ResponseReader",
             "Exchange",
-            "NotSent");
+            "NotSent",
+            "FluxAttempt",
+            "WatchedAttempt");
 
     /** Who waits, whose turn it is, and what is decided. */
     private static final Set<String> QUEUE = Set.of(
@@ -96,6 +101,13 @@ class ArchitectureTest {
             "Timers",
             "Gate",
             "Cooldowns",
+            "Ramp",
+            "Learning",
+            "Learned",
+            "LearnedMeter",
+            "Routing",
+            "Usage",
+            "Buckets",
             "Outlook",
             "Alarm",
             "LimiterClock",
@@ -110,7 +122,11 @@ class ArchitectureTest {
             "Settings",
             "Refusals",
             "Breakers",
-            "Breaker");
+            "Breaker",
+            "Herald",
+            "News",
+            "Reopening",
+            "Watch");
 
     private static DescribedPredicate<JavaClass> oneOf(String name, Set<String> simpleNames) {
         return DescribedPredicate.describe(
@@ -158,6 +174,15 @@ class ArchitectureTest {
                 .that(resideInAPackage(BASE + "..").and(not(resideInAPackage(BASE + ".netty.."))))
                 .should()
                 .dependOnClassesThat(resideInAnyPackage("reactor.netty..", "io.netty..", BASE + ".netty.."))
+                .check(MAIN);
+    }
+
+    @Test
+    void only_the_metrics_know_micrometer() {
+        noClasses()
+                .that(resideInAPackage(BASE + "..").and(not(resideInAPackage(BASE + ".metrics.."))))
+                .should()
+                .dependOnClassesThat(resideInAnyPackage("io.micrometer..", BASE + ".metrics.."))
                 .check(MAIN);
     }
 

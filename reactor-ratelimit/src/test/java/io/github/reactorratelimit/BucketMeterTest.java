@@ -227,6 +227,17 @@ class BucketMeterTest {
         assertThat(books.at(21_000).available()).isEqualTo(6);
     }
 
+    @Test
+    void a_stop_for_ever_that_is_taken_back_leaves_what_there_was() {
+        Books books = new Books(Limit.bucket(10, 1, ofSeconds(1)).startingWith(4));
+        Meter meter = books.at(1_000).meter();
+        meter.stop(1_000 * MILLI, Exact.NEVER);
+        books.at(5_000);
+        meter.stop(Exact.NEVER, 5_000 * MILLI);
+        assertThat(books.available()).isEqualTo(5);
+        assertThat(books.at(6_000).available()).isEqualTo(6);
+    }
+
     @ParameterizedTest
     @CsvSource({
         // capacity, refill/s, taken, then left at once, wait for the next 4 in ms

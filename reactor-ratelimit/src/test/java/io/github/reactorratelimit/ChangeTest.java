@@ -257,6 +257,43 @@ class ChangeTest {
         assertThat(limiter.tryAcquire(user).allowed()).isFalse();
     }
 
+    @Test
+    void a_key_that_comes_to_be_known_while_limits_are_asked_for_is_changed_too() {
+        AtomicReference<Runnable> meanwhile = new AtomicReference<>(() -> {});
+        RateLimiter limiter = time.spec()
+                .scope(Scope.by("user").limits(Limit.of(9, ofSeconds(10))))
+                .build();
+        limiter.tryAcquire(Demand.of("user", "known"));
+        meanwhile.set(() -> limiter.tryAcquire(Demand.of("user", "new")));
+        Scope tighter = Scope.by("user").limitsBy(key -> {
+            meanwhile.getAndSet(() -> {}).run();
+            return List.of(Limit.of(1, ofSeconds(10)));
+        });
+        limiter.change(limiter.spec().replace(tighter));
+        assertThat(limiter.tryAcquire(Demand.of("user", "known")).allowed()).isFalse();
+        assertThat(limiter.tryAcquire(Demand.of("user", "new")).allowed()).isFalse();
+        assertThat(limiter.tryAcquire(Demand.of("user", "later")).allowed()).isTrue();
+        assertThat(limiter.tryAcquire(Demand.of("user", "later")).allowed()).isFalse();
+    }
+
+    @Test
+    void a_change_whose_function_throws_changes_nothing() {
+        RateLimiter limiter = time.spec()
+                .scope(Scope.by("user").limits(Limit.of(1, ofSeconds(10))))
+                .build();
+        Demand user = Demand.of("user", "a");
+        limiter.tryAcquire(user);
+        RateLimiterSpec before = limiter.spec();
+        Scope broken = Scope.by("user").limitsBy(key -> {
+            throw new IllegalStateException("no plan for " + key);
+        });
+        assertThatThrownBy(() -> limiter.change(limiter.spec().replace(broken)))
+                .isInstanceOf(IllegalStateException.class);
+        assertThat(limiter.spec()).isSameAs(before);
+        assertThat(limiter.tryAcquire(user).allowed()).isFalse();
+        assertThat(limiter.tryAcquire(Demand.of("user", "b")).allowed()).isTrue();
+    }
+
     // ------------------------------------------------------------------------------------------------ disposing
 
     @Test

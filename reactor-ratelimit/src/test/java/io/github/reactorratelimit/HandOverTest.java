@@ -1,5 +1,6 @@
 package io.github.reactorratelimit;
 
+import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -76,6 +77,29 @@ class HandOverTest {
         assertThat(order).hasSize(MANY - 1).isSorted();
         time.runTo(ofSeconds(1));
         assertThat(order).hasSize(MANY).isSorted();
+    }
+
+    @Test
+    void a_hundred_thousand_grants_of_one_ring_keep_their_order_and_a_flat_stack() { // B04
+        RateLimiter limiter = roomy(Limit.of(MANY, ofSeconds(10)));
+        limiter.tryAcquire(Demand.one().cost(MANY));
+        List<Integer> order = new ArrayList<>();
+        AtomicInteger deepest = new AtomicInteger();
+        for (int i = 0; i < MANY; i++) {
+            int n = i;
+            limiter.acquire(Demand.one()).subscribe(permit -> {
+                order.add(n);
+                if (n % 10_000 == 0) {
+                    deepest.accumulateAndGet(new Throwable().getStackTrace().length, Math::max);
+                }
+                permit.release();
+            });
+        }
+        time.runTo(ofMillis(10_010).minusNanos(1));
+        assertThat(order).isEmpty();
+        time.runTo(ofMillis(10_010));
+        assertThat(order).hasSize(MANY).isSorted();
+        assertThat(deepest.get()).isLessThan(200);
     }
 
     @Test

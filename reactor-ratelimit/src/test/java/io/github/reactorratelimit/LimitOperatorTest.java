@@ -234,6 +234,28 @@ class LimitOperatorTest {
     }
 
     @Test
+    void a_call_that_can_never_pass_fails_at_once_unsubscribed_and_holds_nobody_up() { // B19
+        RateLimiter limiter = limiter(Limit.bucket(10, 1, ofSeconds(1)));
+        AtomicInteger subscribed = new AtomicInteger();
+        Mono<Integer> source = Mono.fromSupplier(subscribed::incrementAndGet);
+        Demand heavy = Demand.one().cost(11);
+        for (Publisher<Integer> call : List.<Publisher<Integer>>of(
+                source.transform(limiter.<Integer>limit(heavy)),
+                source.flux().transform(limiter.<Integer>limit(heavy)),
+                limiter.calls().exchange(heavy, exchange -> source))) {
+            StepVerifier.create(call).verifyError(RateLimitedException.class);
+        }
+        StepVerifier.create(Flux.just(1).transform(limiter.<Integer>limitEach(heavy)))
+                .verifyError(RateLimitedException.class);
+        assertThat(subscribed).hasValue(0);
+        assertThat(available(limiter)).isEqualTo(10);
+        assertNobodyWaits(limiter);
+        StepVerifier.create(source.transform(limiter.<Integer>limit(Demand.one().cost(10))))
+                .expectNext(1)
+                .verifyComplete();
+    }
+
+    @Test
     void a_demand_without_an_attribute_is_an_error_that_names_it() {
         RateLimiter limiter = RateLimiter.named("api")
                 .scope(Scope.by("endpoint", "token").otherwise(Limit.inFlight(1)))

@@ -5,9 +5,11 @@ import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -18,12 +20,14 @@ import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.Disposable;
 import reactor.core.Disposables;
 import reactor.core.scheduler.Scheduler;
+import reactor.core.scheduler.Schedulers;
 
 class LimiterClockTest {
 
     /** A scheduler whose clock is set by hand and whose timers ring when the test says so. */
     private static final class HandClock implements Scheduler {
         private long nanos;
+        private long wallShiftNanos;
         private boolean dead;
         private final List<Runnable> tasks = new ArrayList<>();
         private final List<Long> delays = new ArrayList<>();
@@ -34,7 +38,8 @@ class LimiterClockTest {
 
         @Override
         public long now(TimeUnit unit) {
-            return unit.convert(nanos, TimeUnit.NANOSECONDS);
+            boolean wall = unit.compareTo(TimeUnit.MILLISECONDS) >= 0;
+            return unit.convert(nanos + (wall ? wallShiftNanos : 0), TimeUnit.NANOSECONDS);
         }
 
         @Override
@@ -123,6 +128,30 @@ class LimiterClockTest {
         assertThat(limiter.estimate(Demand.one()).remaining()).isEqualTo(4);
     }
 
+    @ParameterizedTest
+    @ValueSource(longs = {-1, 1})
+    void a_wall_clock_that_jumps_a_day_changes_no_wait(long days) { // B24
+        HandClock hand = new HandClock(0);
+        RateLimiter limiter = limiter(hand, Limit.bucket(1, 1, ofSeconds(10)).startingWith(0), Limit.inFlight(9));
+        AtomicReference<Permit> permit = new AtomicReference<>();
+        limiter.acquire(Demand.one()).subscribe(permit::set);
+        hand.wallShiftNanos = Duration.ofDays(days).toNanos();
+        hand.nanos = ofSeconds(10).toNanos() - 1;
+        hand.ring();
+        assertThat(permit.get()).isNull();
+        hand.nanos++;
+        hand.ring();
+        Objects.requireNonNull(permit.get())
+                .complete(RateLimitSignal.of(429)
+                        .throttled(true)
+                        .hint(ofSeconds(7))
+                        .delay(ofSeconds(7))
+                        .build());
+        Duration closed = limiter.snapshot().root().closedFor();
+        hand.wallShiftNanos = 0;
+        assertThat(limiter.snapshot().root().closedFor()).isEqualTo(closed);
+    }
+
     @Test
     void a_timer_is_set_unrounded_by_the_schedulers_own_clock() {
         HandClock hand = new HandClock(77);
@@ -190,6 +219,52 @@ class LimiterClockTest {
     }
 
     @Test
+    void whenever_calls_come_and_timers_ring_no_minute_has_more_than_a_strict_limit_of_15() { // B45
+        for (int seed = 0; seed < 1_000; seed++) {
+            List<Long> starts =
+                    startsOf(seed, Limit.of(15, Duration.ofMinutes(1)).strict());
+            for (int i = 15; i < starts.size(); i++) {
+                assertThat(starts.get(i) - starts.get(i - 15))
+                        .as("seed %s", seed)
+                        .isGreaterThan(ofSeconds(60).toNanos());
+            }
+        }
+    }
+
+    @Test
+    void whenever_calls_come_and_timers_ring_no_minute_has_more_than_30_of_a_bucket_of_15() { // B45
+        int most = 0;
+        for (int seed = 0; seed < 1_000; seed++) {
+            List<Long> starts = startsOf(seed, Limit.bucket(15, 15, Duration.ofMinutes(1)));
+            for (int from = 0, to = 0; to < starts.size(); to++) {
+                while (starts.get(to) - starts.get(from) > ofSeconds(60).toNanos()) {
+                    from++;
+                }
+                most = Math.max(most, to - from + 1);
+            }
+        }
+        assertThat(most).as("its capacity and its refill").isBetween(28, 30);
+    }
+
+    /** When 60 calls start that come at random, alone and in crowds, while timers ring up to half a second off. */
+    private static List<Long> startsOf(int seed, Limit limit) {
+        Random random = new Random(seed);
+        HandClock hand = new HandClock(0);
+        RateLimiter limiter = limiter(hand, limit);
+        List<Long> starts = new ArrayList<>();
+        int asked = 0;
+        while (starts.size() < 60) {
+            hand.nanos += random.nextInt(500_000_000);
+            hand.ring();
+            int come = random.nextInt(20) > 0 ? 0 : 1 + random.nextInt(20);
+            for (; come > 0 && asked < 60; come--, asked++) {
+                limiter.acquire(Demand.one()).subscribe(permit -> starts.add(hand.nanos));
+            }
+        }
+        return starts;
+    }
+
+    @Test
     void a_scheduler_that_takes_no_timers_fails_those_who_wait_instead_of_leaving_them() {
         HandClock hand = new HandClock(0);
         RateLimiter limiter = limiter(hand, Limit.of(1, ofSeconds(1)));
@@ -210,6 +285,23 @@ class LimiterClockTest {
         assertThat(permit.get())
                 .as("and serves again when timers are taken again")
                 .isNotNull();
+    }
+
+    @Test
+    void a_scheduler_that_is_disposed_while_somebody_waits_fails_all_when_the_next_one_asks() {
+        Scheduler scheduler = Schedulers.newSingle("short-lived", true);
+        RateLimiter limiter = RateLimiter.named("test")
+                .limit(Limit.of(1, ofHours(1)))
+                .scheduler(() -> scheduler)
+                .build();
+        limiter.tryAcquire();
+        List<Throwable> errors = new ArrayList<>();
+        limiter.acquire(Demand.one()).subscribe(permit -> {}, errors::add);
+        scheduler.dispose();
+        assertThat(errors).isEmpty();
+        limiter.acquire(Demand.one()).subscribe(permit -> {}, errors::add);
+        assertThat(errors).hasSize(2).allMatch(LimiterDisposedException.class::isInstance);
+        assertThat(limiter.snapshot().waiting()).isZero();
     }
 
     @Test

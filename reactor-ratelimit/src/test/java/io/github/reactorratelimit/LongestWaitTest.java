@@ -6,11 +6,13 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.Disposable;
 
 class LongestWaitTest {
 
@@ -54,6 +56,22 @@ class LongestWaitTest {
         Asked fits = time.ask(limiter, within(ofSeconds(11)));
         time.runTo(ofSeconds(11));
         assertThat(fits.isGranted()).isTrue();
+    }
+
+    @Test
+    void enormous_demands_ahead_leave_the_line_as_they_joined_it() {
+        RateLimiter limiter =
+                time.limiter(Limit.bucket(Long.MAX_VALUE, 1, ofSeconds(1)).startingWith(0));
+        Demand enormous = Demand.one().cost(Long.MAX_VALUE);
+        List<Disposable> waiting = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            waiting.add(limiter.acquire(enormous).subscribe());
+        }
+        assertThat(time.ask(limiter, within(ofSeconds(60))).error()).isInstanceOf(RateLimitedException.class);
+        waiting.forEach(Disposable::dispose);
+        assertThat(time.ask(limiter, within(ofSeconds(1))).isWaiting()).isTrue();
+        time.runTo(ofSeconds(1));
+        assertThat(limiter.snapshot().waiting()).isZero();
     }
 
     @Test

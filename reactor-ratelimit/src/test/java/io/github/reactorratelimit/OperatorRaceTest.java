@@ -5,13 +5,16 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.RetryScript.Response;
+import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -145,6 +148,27 @@ class OperatorRaceTest { // B05, B20
     }
 
     @Test
+    void an_element_that_comes_in_the_instant_of_the_cancel_is_handed_on_or_discarded() {
+        RateLimiter limiter = RateLimiter.named("api").scheduler(() -> time).build();
+        AtomicInteger discarded = new AtomicInteger();
+        race(() -> {
+            AtomicReference<CoreSubscriber<? super Integer>> source = new AtomicReference<>();
+            Flux<Integer> heedless = new Flux<>() {
+                @Override
+                public void subscribe(CoreSubscriber<? super Integer> actual) {
+                    source.set(actual);
+                    actual.onSubscribe(Operators.emptySubscription());
+                }
+            };
+            Disposable paced = count(heedless.transform(limiter.<Integer>limitEach())
+                    .doOnDiscard(Integer.class, n -> discarded.incrementAndGet()));
+            CoreSubscriber<? super Integer> pacing = Objects.requireNonNull(source.get());
+            return new Round(() -> pacing.onNext(1), paced::dispose, () -> {});
+        });
+        assertThat(values.get() + discarded.get()).isEqualTo(ROUNDS);
+    }
+
+    @Test
     void a_call_is_cancelled_while_it_asks() {
         RateLimiter limiter = limiter();
         for (Supplier<Flux<?>> call : List.<Supplier<Flux<?>>>of(
@@ -195,6 +219,46 @@ class OperatorRaceTest { // B05, B20
                 });
             });
         }
+    }
+
+    @Test
+    void a_callers_timeout_is_over_or_the_permit_comes() {
+        RateLimiter limiter = limiter();
+        race(() -> {
+            values.set(0);
+            errors.set(0);
+            Permit held = limiter.tryAcquire().permit();
+            count(Mono.just(1)
+                    .transform(limiter.<Integer>limit())
+                    .timeout(ofMillis(5), time)
+                    .flux());
+            return new Round(held::release, () -> time.advance(ofMillis(5)), () -> {
+                assertThat(values.get() + errors.get()).isEqualTo(1);
+                assertWhole(limiter);
+            });
+        });
+        // The answer of a call that lost is dropped by the caller's own timeout; a permit never is.
+        assertThat(dropped).allMatch(Integer.class::isInstance);
+        dropped.clear();
+    }
+
+    @Test
+    void two_threads_that_give_one_permit_back_free_one_place() {
+        RateLimiter limiter = RateLimiter.named("api")
+                .limit(Limit.inFlight(3))
+                .scheduler(() -> time)
+                .build();
+        AtomicInteger round = new AtomicInteger();
+        race(() -> {
+            Permit permit = limiter.tryAcquire().permit();
+            boolean completes = round.incrementAndGet() % 2 == 0;
+            Runnable other = completes ? () -> permit.complete(RateLimitSignal.none(200)) : permit::release;
+            return new Round(permit::release, other, () -> {
+                assertThat(limiter.snapshot().root().limits().get(0).available())
+                        .isEqualTo(3);
+                assertThat(limiter.tryAcquire(Demand.one().cost(4)).allowed()).isFalse();
+            });
+        });
     }
 
     @Test

@@ -102,6 +102,18 @@ class RetryContinueTest { // B03
     }
 
     @Test
+    void a_permit_rejected_without_the_operator_or_per_element_fails() {
+        limiter.tryAcquire();
+        Demand impatient = Demand.one().maxWait(ofMillis(10));
+        assertFails(limiter.acquire(impatient).map(permit -> Response.of(200)), RateLimitedException.class);
+        assertFails(
+                Flux.just(Response.of(200), Response.of(201))
+                        .transform(limiter.<Response>limitEach(impatient))
+                        .next(),
+                RateLimitedException.class);
+    }
+
+    @Test
     void a_permit_rejected_in_a_later_attempt_fails() {
         server.then("reset", Failure.interrupted());
         assertFails(

@@ -582,6 +582,70 @@ class RetryWaitTest {
         assertThat(server.wire()).isEqualTo(2);
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"", "abc", "-5", "NaN", "Infinity", "1e400", "0x10", "1d", "\u0663\u0660"})
+    void a_hint_that_is_none_leaves_the_limiters_own_wait_and_the_budget(String hint) { // B14
+        RateLimiter limiter = spec().build();
+        RetryBudget budget = RetryBudget.of(10, 1, 1);
+        server.then(429, "Retry-After", hint)
+                .then(429, "Retry-After", hint)
+                .then(429, "Retry-After", hint)
+                .then(200);
+        TestSubscriber<Response> result = start(limiter, policy().budget(budget));
+        time.advanceTimeBy(ofSeconds(6));
+        assertThat(budget.left()).isEqualTo(10);
+        finish(result);
+        assertThat(server.times()).containsExactly(ofSeconds(0), ofSeconds(1), ofSeconds(3), ofSeconds(7));
+        assertThat(status(result)).isEqualTo(200);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "-90, Retry-After, 'Thu, 01 Jan 2026 00:00:30 GMT'",
+        "0, Retry-After, 'Thu, 01 Jan 2026 00:00:30 GMT'",
+        "90, Retry-After, 'Thu, 01 Jan 2026 00:00:30 GMT'",
+        "-90, X-RateLimit-Reset, 1767225630",
+        "0, X-RateLimit-Reset, 1767225630",
+        "90, X-RateLimit-Reset, 1767225630",
+        "90, X-RateLimit-Reset, 2026-01-01T00:00:30Z",
+    })
+    void a_clock_that_is_wrong_waits_as_long_as_one_that_is_right(
+            long skewSeconds, String header, String value) { // B25
+        Instant start = Instant.parse("2026-01-01T00:00:00Z").plusSeconds(skewSeconds);
+        time.advanceTimeTo(start);
+        RateLimiter limiter = spec().build();
+        server.then(429, "Date", "Thu, 01 Jan 2026 00:00:00 GMT", header, value, "X-RateLimit-Remaining", "0")
+                .then(200);
+        TestSubscriber<Response> result = start(limiter, policy());
+        // Whole seconds get their margin of one.
+        assertThat(limiter.snapshot().root().closedFor()).isEqualTo(ofSeconds(31));
+        time.advanceTimeBy(ofSeconds(31));
+        assertThat(status(result)).isEqualTo(200);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "Retry-After, 'Wed, 31 Dec 2025 23:59:30 GMT'",
+        "X-RateLimit-Reset, 1767225570",
+        "X-RateLimit-Reset, 2025-12-31T23:59:30Z",
+    })
+    void an_instant_in_the_past_is_now_but_for_its_margin_and_the_floor_that_grows(String header, String value) { // B25
+        time.advanceTimeTo(Instant.parse("2026-01-01T00:00:00Z"));
+        RateLimiter limiter = spec().build();
+        server.then(429, header, value, "X-RateLimit-Remaining", "0");
+        TestSubscriber<Response> result = start(limiter, policy());
+        time.advanceTimeBy(ofHours(1));
+        assertThat(result.expectTerminalError()).isInstanceOf(RetriesExhaustedException.class);
+        List<Duration> times = server.times();
+        assertThat(times).hasSize(21);
+        for (int i = 1; i < times.size(); i++) {
+            long floor = 10L << (i - 1);
+            assertThat(times.get(i).minus(times.get(i - 1)))
+                    .as("wait %s", i)
+                    .isEqualTo(ofMillis(Math.min(300_000, Math.max(1_000, floor))));
+        }
+    }
+
     @Test
     void only_the_servers_own_words_can_be_too_long_to_wait_for() {
         RateLimiter limiter = spec().build();

@@ -41,10 +41,18 @@ class SnapshotTest {
         assertThat(snapshot.waiting()).isEqualTo(4);
         assertThat(snapshot.root())
                 .isEqualTo(new ScopeState(
-                        List.of(), List.of(new LimitState(IN_FLIGHT, 3, null)), Duration.ZERO, 0, List.of()));
+                        List.of(),
+                        null,
+                        List.of(),
+                        List.of(new LimitState(IN_FLIGHT, 3, null)),
+                        Duration.ZERO,
+                        0,
+                        List.of()));
         assertThat(snapshot.scopes().subList(1, 3))
                 .containsExactly(
                         new ScopeState(
+                                List.of("user"),
+                                null,
                                 List.of("user=a"),
                                 List.of(new LimitState(WINDOW, 0, ofMillis(10_010))),
                                 Duration.ZERO,
@@ -53,6 +61,8 @@ class SnapshotTest {
                                         new LineState("interactive", 2, WINDOW, ofMillis(6_010)),
                                         new LineState("background", 1, WINDOW, ofMillis(6_010)))),
                         new ScopeState(
+                                List.of("user"),
+                                null,
                                 List.of("user=b"),
                                 List.of(new LimitState(WINDOW, 2, Duration.ZERO)),
                                 ofSeconds(3),

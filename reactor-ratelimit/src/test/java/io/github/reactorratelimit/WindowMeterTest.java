@@ -224,6 +224,22 @@ class WindowMeterTest {
         assertThat(books.available()).isEqualTo(4);
     }
 
+    @Test
+    void overuse_beyond_all_bounds_blocks_no_longer_than_its_window_and_overflows_nothing() {
+        Books books = new Books(Limit.of(10, ofSeconds(10)));
+        Books.Entry first = books.take(1);
+        Books.Entry second = books.at(100).take(1);
+        first.settle(Long.MAX_VALUE);
+        second.settle(Long.MAX_VALUE);
+        assertThat(books.available()).isNegative();
+        assertThat(books.tryTake(1)).isFalse();
+        books.at(10_109);
+        assertThat(books.tryTake(1)).isFalse();
+        books.at(10_110);
+        assertThat(books.available()).isEqualTo(10);
+        assertThat(books.tryTake(10)).isTrue();
+    }
+
     @ParameterizedTest
     @MethodSource("paths")
     void a_settled_permit_leaves_the_books_whole_when_its_time_is_over(Path path) {

@@ -54,7 +54,10 @@ public final class MainJob {
 
     /** Runs all scenarios, prints progress and results, and gives the names of those that missed a figure. */
     static Mono<List<String>> run(Api api, PrintStream out) {
-        List<Scenario> scenarios = Scenarios.all();
+        return run(api, Scenarios.all(), out);
+    }
+
+    static Mono<List<String>> run(Api api, List<Scenario> scenarios, PrintStream out) {
         Progress progress = new Progress(scenarios);
         Flux<?> lines = Flux.interval(TICK).doOnNext(n -> out.println(progress.line(TICK.multipliedBy(n + 1))));
         return Mono.using(

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /**
- * Every Java block of the README is code of this module. A block may leave out what stands between its paragraphs:
+ * Every Java block of the README and of the docs is code of this module. A block may leave out what stands between its paragraphs:
  * each paragraph, but for white space and comments, occurs in one and the same source file, in that order.
  */
 class ReadmeTest {
@@ -33,11 +33,28 @@ class ReadmeTest {
         }
     }
 
-    private static List<Block> blocks() throws IOException {
-        return BLOCK.matcher(Files.readString(ROOT.resolve("README.md")))
+    private static List<Block> blocks(Path document) throws IOException {
+        return BLOCK.matcher(Files.readString(document))
                 .results()
                 .map(found -> new Block(found.group(1), found.group(2)))
                 .toList();
+    }
+
+    private static List<Block> blocks() throws IOException {
+        return blocks(ROOT.resolve("README.md"));
+    }
+
+    /** Those of the docs, in the order of their names, behind those of the README. */
+    private static List<Block> blocksOfAll() throws IOException {
+        List<Block> all = new ArrayList<>(blocks());
+        try (Stream<Path> docs = Files.list(ROOT.resolve("docs"))) {
+            for (Path document : docs.filter(path -> path.toString().endsWith(".md"))
+                    .sorted()
+                    .toList()) {
+                all.addAll(blocks(document));
+            }
+        }
+        return all;
     }
 
     private static List<String> sources() throws IOException {
@@ -68,9 +85,9 @@ class ReadmeTest {
     }
 
     @TestFactory
-    Stream<DynamicTest> a_java_block_of_the_readme_is_code_of_this_module() throws IOException {
+    Stream<DynamicTest> a_java_block_of_the_readme_and_the_docs_is_code_of_this_module() throws IOException {
         List<String> sources = sources();
-        List<Block> java = blocks().stream()
+        List<Block> java = blocksOfAll().stream()
                 .filter(block -> block.language().equals("java"))
                 .toList();
         assertThat(java).isNotEmpty();

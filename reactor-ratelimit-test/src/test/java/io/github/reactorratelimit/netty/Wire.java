@@ -64,6 +64,10 @@ final class Wire implements AutoCloseable {
     }
 
     static Wire to(ServiceRules rules, RateLimiter api, UnaryOperator<RateLimitOperator> change) {
+        return to(rules.start(), api, change);
+    }
+
+    static Wire to(RateLimitedServer server, RateLimiter api, UnaryOperator<RateLimitOperator> change) {
         List<ConnectionPoolMetrics> metrics = new CopyOnWriteArrayList<>();
         ConnectionProvider pool = ConnectionProvider.builder("wire")
                 .maxConnections(1)
@@ -75,7 +79,7 @@ final class Wire implements AutoCloseable {
                     }
                 })
                 .build();
-        return new Wire(rules.start(), api, change.apply(api.calls()), pool, metrics);
+        return new Wire(server, api, change.apply(api.calls()), pool, metrics);
     }
 
     RateLimitedHttpClient.Request get() {

@@ -15,6 +15,7 @@ import reactor.core.publisher.Sinks;
 import reactor.netty.ByteBufFlux;
 import reactor.netty.Connection;
 import reactor.netty.http.client.HttpClient;
+import reactor.netty.http.client.HttpClientConfig;
 import reactor.netty.http.client.HttpClientRequest;
 import reactor.netty.http.client.HttpClientResponse;
 
@@ -28,13 +29,15 @@ final class Dispatch {
     static final int DRAINED_BYTES = 64 * 1024;
 
     private final Exchange exchange;
+    private final HttpClientConfig config;
     private volatile boolean begun;
     private volatile boolean refused;
     private volatile @Nullable Throwable cut;
     private volatile boolean callersOwn;
 
-    Dispatch(Exchange exchange) {
+    Dispatch(Exchange exchange, HttpClientConfig config) {
         this.exchange = exchange;
+        this.config = config;
     }
 
     private static @Nullable Dispatch of(HttpClientRequest request) {
@@ -118,7 +121,9 @@ final class Dispatch {
     }
 
     private Throwable explained(Throwable error) {
-        exchange.failing(callersOwn ? Failure.fatal() : NettyFailures.meaning(error, begun, refused));
+        Failure meaning = callersOwn ? Failure.fatal() : NettyFailures.meaning(error, begun, refused);
+        String proxy = callersOwn ? null : NettyFailures.proxy(error, config);
+        exchange.failing(proxy == null ? meaning : meaning.atProxy(proxy));
         return NettyFailures.named(error);
     }
 }

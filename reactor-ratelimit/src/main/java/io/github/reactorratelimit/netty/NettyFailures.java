@@ -11,19 +11,23 @@ import io.netty.handler.timeout.TimeoutException;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.ConnectException;
+import java.net.InetSocketAddress;
 import java.net.NoRouteToHostException;
 import java.net.SocketException;
 import java.net.UnknownHostException;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.UnresolvedAddressException;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLHandshakeException;
 import org.jspecify.annotations.Nullable;
 import reactor.netty.channel.AbortedException;
+import reactor.netty.http.client.HttpClientConfig;
 import reactor.netty.http.client.PrematureCloseException;
+import reactor.netty.transport.ProxyProvider;
 
 /**
  * The one table of what Reactor Netty's failures mean. A proxy's answer is looked for first, in all causes: the client
@@ -163,6 +167,52 @@ final class NettyFailures implements FailureReader {
     }
 
     // -------------------------------------------------------------------------------------------------- proxies
+
+    /** The proxy that did not let a call through, or could not be reached; null if it was not for a proxy that it failed. */
+    static @Nullable String proxy(Throwable error, HttpClientConfig config) {
+        if (!config.hasProxy()) {
+            return null;
+        }
+        ProxyConnectException refusal = proxyRefusal(error);
+        String told = refusal == null ? null : hostAndPort(proxyIn(String.valueOf(refusal.getMessage())));
+        if (told != null) {
+            return told;
+        }
+        ProxyProvider known = config.proxyProvider();
+        Supplier<ProxyProvider> later = config.proxyProviderSupplier();
+        ProxyProvider configured = known != null || later == null ? known : later.get();
+        if (configured == null || !(configured.getSocketAddress().get() instanceof InetSocketAddress address)) {
+            return null;
+        }
+        return refusal != null || isConnectTo(address, error)
+                ? address.getHostString() + ":" + address.getPort()
+                : null;
+    }
+
+    /** "proxy.example:3128" of "proxy.example/10.0.0.1:3128", or null if it is no address. */
+    private static @Nullable String hostAndPort(String address) {
+        int port = address.lastIndexOf(':');
+        int slash = address.indexOf('/');
+        if (port < 0) {
+            return null;
+        }
+        return slash <= 0 ? address.substring(slash + 1) : address.substring(0, slash) + address.substring(port);
+    }
+
+    /** The message of a failed connect ends with its address: "Connection refused: proxy.example/10.0.0.1:3128". */
+    private static boolean isConnectTo(InetSocketAddress address, Throwable error) {
+        Throwable cause = error;
+        for (int i = 0; cause != null && i < MOST_CAUSES; i++) {
+            String message = String.valueOf(cause.getMessage());
+            if (cause instanceof ConnectException
+                    && message.endsWith(":" + address.getPort())
+                    && message.contains(address.getHostString())) {
+                return true;
+            }
+            cause = cause.getCause();
+        }
+        return false;
+    }
 
     private static @Nullable ProxyConnectException proxyRefusal(Throwable error) {
         Throwable cause = error;

@@ -2,6 +2,7 @@ package io.github.reactorratelimit.netty;
 
 import io.github.reactorratelimit.Demand;
 import io.github.reactorratelimit.FailureReader;
+import io.github.reactorratelimit.RateLimitContext;
 import io.github.reactorratelimit.RateLimitOperator;
 import io.github.reactorratelimit.RateLimiter;
 import io.netty.buffer.ByteBuf;
@@ -13,6 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.reactivestreams.Publisher;
@@ -22,6 +24,7 @@ import reactor.netty.ByteBufFlux;
 import reactor.netty.ByteBufMono;
 import reactor.netty.http.client.HttpClient;
 import reactor.netty.http.client.HttpClientResponse;
+import reactor.util.context.ContextView;
 
 /**
  * Reactor Netty's {@code HttpClient} under a limiter: one permit per request on the wire, the response heard at its head,
@@ -82,6 +85,37 @@ public final class RateLimitedHttpClient {
         boolean bounded = client.configuration().options().containsKey(ChannelOption.CONNECT_TIMEOUT_MILLIS);
         return new RateLimitedHttpClient(
                 bounded ? prepared : prepared.option(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_TIMEOUT_MILLIS),
+                operator);
+    }
+
+    /**
+     * Tells the server which attempt of its call a request is, 1 for the first, in place of what a request has under that
+     * name. Not told unless said.
+     *
+     * @param name the header to tell it in
+     * @return the changed client
+     */
+    public RateLimitedHttpClient attemptHeader(CharSequence name) {
+        return telling(name, context -> Integer.toString(RateLimitContext.attempt(context)));
+    }
+
+    /**
+     * Tells the server how long a request waited for its permit, backoff included, in whole milliseconds, in place of what a
+     * request has under that name. Not told unless said.
+     *
+     * @param name the header to tell it in
+     * @return the changed client
+     */
+    public RateLimitedHttpClient waitedHeader(CharSequence name) {
+        return telling(
+                name, context -> Long.toString(RateLimitContext.waited(context).toMillis()));
+    }
+
+    private RateLimitedHttpClient telling(CharSequence name, Function<? super ContextView, String> value) {
+        Objects.requireNonNull(name, "name");
+        return new RateLimitedHttpClient(
+                client.doOnRequest(
+                        (request, connection) -> request.header(name, value.apply(request.currentContextView()))),
                 operator);
     }
 
@@ -328,7 +362,7 @@ public final class RateLimitedHttpClient {
                 return draft.under(operator)
                         .exchange(
                                 draft.asked(client),
-                                exchange -> new Dispatch(exchange)
+                                exchange -> new Dispatch(exchange, client.configuration())
                                         .<V>through(
                                                 call,
                                                 (response, content) -> receiver.apply(response, content.aggregate()))
@@ -350,7 +384,8 @@ public final class RateLimitedHttpClient {
                 HttpClient.ResponseReceiver<?> call = draft.on(client);
                 return draft.under(operator)
                         .exchangeMany(
-                                draft.asked(client), exchange -> new Dispatch(exchange).<V>through(call, receiver));
+                                draft.asked(client),
+                                exchange -> new Dispatch(exchange, client.configuration()).<V>through(call, receiver));
             });
         }
 

@@ -16,7 +16,7 @@ final class CalendarText {
 
     private final Scan scan;
     /** The year that two-digit years are close to. */
-    private int thisYear = 2000;
+    private long wallNow;
 
     private int year;
     private int month;
@@ -29,8 +29,12 @@ final class CalendarText {
 
     /** Tells the receipt of the response, by which two-digit years are understood. */
     void near(long wallNowMillis) {
-        long years = wallNowMillis / 1000 / DAY * 400 / 146_097;
-        thisYear = (int) Math.max(0, Math.min(9999, 1970 + years));
+        wallNow = wallNowMillis;
+    }
+
+    private int thisYear() {
+        long years = wallNow / 1000 / DAY * 400 / 146_097;
+        return (int) Math.max(0, Math.min(9999, 1970 + years));
     }
 
     // 2021-05-10T11:30Z, 2023-11-14 22:13:50, 2025-08-21T12:40:59.1234567+02:00
@@ -159,6 +163,7 @@ final class CalendarText {
     }
 
     private int closestYear(int twoDigits) {
+        int thisYear = thisYear();
         int candidate = thisYear - thisYear % 100 + twoDigits;
         // more than 50 years ahead is the past (RFC 9110, section 5.6.7), and the other way round
         if (candidate > thisYear + 50) {

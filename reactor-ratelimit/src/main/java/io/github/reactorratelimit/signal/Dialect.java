@@ -65,7 +65,7 @@ public interface Dialect {
      *
      * <pre>{@code
      * Dialects.standard().adjust((signal, headers) -> signal.throttled() && signal.delay() == null
-     *         ? signal.toBuilder().delay(Duration.ofSeconds(30)).build()
+     *         ? signal.toBuilder().delay(Duration.ofSeconds(30)).guessed(true).build()
      *         : signal);
      * }</pre>
      *

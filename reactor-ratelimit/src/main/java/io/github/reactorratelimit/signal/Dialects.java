@@ -15,7 +15,7 @@ public final class Dialects {
     }
 
     /**
-     * GitHub's REST and GraphQL interfaces: primary limits, secondary limits (at least a minute without a hint), a refusal
+     * GitHub's REST and GraphQL interfaces: primary limits, secondary limits (a minute without a hint, doubling), a refusal
      * inside a 200, and the authorised 304, which costs nothing. Reads bodies of 403s that the headers do not explain, and
      * of GraphQL answers.
      *

@@ -10,12 +10,18 @@ import org.jspecify.annotations.Nullable;
 final class DiscordDialect implements Dialect {
 
     private static final int BODY = 4 * 1024;
+    /** They are hashes of 32 digits. */
+    private static final int LONGEST_BUCKET = 256;
 
     private final Dialect standard = StandardDialect.INSTANCE;
 
     @Override
     public RateLimitSignal read(int status, Headers headers, long wallNowMillis) {
-        return standard.read(status, headers, wallNowMillis);
+        RateLimitSignal signal = standard.read(status, headers, wallNowMillis);
+        String bucket = headers.first("x-ratelimit-bucket");
+        return bucket == null || bucket.isEmpty() || bucket.length() > LONGEST_BUCKET
+                ? signal
+                : signal.toBuilder().bucket(bucket).build();
     }
 
     @Override

@@ -74,7 +74,8 @@ final class GitHubDialect implements Dialect {
         return signal.delay() != null
                 ? builder.build()
                 : builder.delay(SECONDARY)
-                        .reason("GitHub's secondary limit without a hint: at least a minute")
+                        .guessed(true)
+                        .reason("GitHub's secondary limit without a hint: at least a minute, doubling")
                         .build();
     }
 

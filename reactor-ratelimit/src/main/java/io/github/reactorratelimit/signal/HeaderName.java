@@ -1,8 +1,11 @@
 package io.github.reactorratelimit.signal;
 
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
 /**
  * Tells what a header is about by its name alone. Most names of a response are none of ours: they are left after two or
- * three characters, by their length and by a skipping search for {@code limit}.
+ * three characters, by their length and by a skipping search for {@code ratelimit}.
  *
  * <p>A name of a quota family is {@code <prefix>rate[-]limit[-<words>]}; one of the words is the role, the others are the
  * dimension ({@code requests} in {@code x-ratelimit-remaining-requests}), in either order.
@@ -10,6 +13,13 @@ package io.github.reactorratelimit.signal;
 final class HeaderName {
 
     private static final int LONGEST = 128;
+    private static final int SHORTEST = "ratelimit".length();
+    /** How far the search may go on from a character; {@link #LAST_T} only at the letter that both names end in. */
+    private static final byte[] SHIFTS = shifts();
+
+    private static final int LAST_T = 6;
+    private static final int LONGEST_DIRECT = "x-ms-retry-after-ms".length();
+    private static final int SLOTS = 32;
     private static final long SPREAD = 0x9E3779B97F4A7C15L;
 
     /** Which family: what stands before the role, and how it is spelled. */
@@ -21,9 +31,40 @@ final class HeaderName {
 
     int dimensionTo;
 
+    /** The names of quota families met last: servers repeat theirs with every response. */
+    private final @Nullable Known[] known = new @Nullable Known[SLOTS];
+
     Role classify(CharSequence name) {
         int length = name.length();
-        Role direct = switch (length) {
+        Role direct = length > LONGEST_DIRECT ? Role.NONE : direct(name, length);
+        if (direct != Role.NONE || length < SHORTEST || length > LONGEST) {
+            return direct;
+        }
+        int behind = behindLimit(name, length);
+        if (behind < 0 || (behind < length && name.charAt(behind) != '-')) {
+            return Role.NONE;
+        }
+        return name instanceof String text ? remembered(text, behind, length) : family(name, behind, length);
+    }
+
+    /** As {@link #family}, but for a name that was met before it is enough to be the same. */
+    private Role remembered(String name, int behind, int length) {
+        int slot = (length * 7 + name.charAt(length - 1) * 3 + name.charAt(length - 3)) & (SLOTS - 1);
+        Known before = known[slot];
+        if (before != null && before.name.equals(name)) {
+            prefix = before.prefix;
+            dimension = before.dimension;
+            dimensionFrom = before.dimensionFrom;
+            dimensionTo = before.dimensionTo;
+            return before.role;
+        }
+        Role role = family(name, behind, length);
+        known[slot] = new Known(name, role, prefix, dimension, dimensionFrom, dimensionTo);
+        return role;
+    }
+
+    private static Role direct(CharSequence name, int length) {
+        return switch (length) {
             case 3 -> is(name, "age") ? Role.AGE : Role.NONE;
             case 4 -> is(name, "date") ? Role.DATE : Role.NONE;
             case 10 -> is(name, "retryafter") || is(name, "x-retry-in") ? Role.HINT : Role.NONE;
@@ -34,14 +75,6 @@ final class HeaderName {
             case 19 -> is(name, "x-ms-retry-after-ms") ? Role.HINT_MILLIS : Role.NONE;
             default -> Role.NONE;
         };
-        if (direct != Role.NONE) {
-            return direct;
-        }
-        if (length < 9 || length > LONGEST) {
-            return Role.NONE;
-        }
-        int behind = behindLimit(name, length);
-        return behind < 0 ? Role.NONE : family(name, behind, length);
     }
 
     /** Whether two names are the same in ASCII's cases. */
@@ -58,17 +91,33 @@ final class HeaderName {
         return true;
     }
 
-    // Horspool's search for "limit", whose matches must be the end of "ratelimit" or "rate-limit"
+    // Horspool's search for "ratelimit" and "rate-limit" at once: most names are left after a look at every ninth
+    // character
     private static int behindLimit(CharSequence name, int length) {
-        int i = 8;
+        int i = SHORTEST - 1;
         while (i < length) {
-            int c = name.charAt(i) | 0x20;
-            if (c == 't' && endsWith(name, i, "limi") && isRate(name, i - 5)) {
+            char c = name.charAt(i);
+            int shift = c < SHIFTS.length ? SHIFTS[c] : SHORTEST;
+            if (shift == LAST_T && endsWith(name, i, "limi") && isRate(name, i - 5)) {
                 return i + 1;
             }
-            i += c == 'l' ? 4 : c == 'm' ? 2 : c == 'i' ? 1 : 5;
+            i += shift;
         }
         return -1;
+    }
+
+    private static byte[] shifts() {
+        byte[] shifts = new byte[128];
+        Arrays.fill(shifts, (byte) SHORTEST);
+        for (String name : new String[] {"ratelimit", "rate-limit"}) {
+            for (int i = 0; i < name.length() - 1; i++) {
+                char c = name.charAt(i);
+                byte shift = (byte) Math.min(shifts[c], name.length() - 1 - i);
+                shifts[c] = shift;
+                shifts[Character.toUpperCase(c)] = shift;
+            }
+        }
+        return shifts;
     }
 
     private static boolean isRate(CharSequence name, int last) {
@@ -94,9 +143,6 @@ final class HeaderName {
     }
 
     private Role family(CharSequence name, int behind, int length) {
-        if (behind < length && name.charAt(behind) != '-') {
-            return Role.NONE;
-        }
         // all prefixes end alike: what differs is what comes before, and whether there is a hyphen
         boolean hyphen = name.charAt(behind - 6) == '-';
         int before = behind - (hyphen ? 10 : 9);
@@ -160,4 +206,7 @@ final class HeaderName {
         }
         return true;
     }
+
+    /** What was found out about a name. */
+    private record Known(String name, Role role, long prefix, long dimension, int dimensionFrom, int dimensionTo) {}
 }

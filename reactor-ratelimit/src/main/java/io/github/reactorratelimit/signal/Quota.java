@@ -60,4 +60,29 @@ public record Quota(
     public boolean exhausted() {
         return remaining == 0;
     }
+
+    /** For people; without the partition, which some servers derive from a credential. */
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder(name.isEmpty() ? "" : name + ": ")
+                .append(count(remaining))
+                .append(" of ")
+                .append(count(limit))
+                .append(' ')
+                .append(unit)
+                .append(" left");
+        if (used >= 0) {
+            text.append(", ").append(used).append(" used");
+        }
+        if (reset != null) {
+            text.append(", more in ").append(reset);
+        }
+        return window == null
+                ? text.toString()
+                : text.append(", window ").append(window).toString();
+    }
+
+    private static String count(long count) {
+        return count < 0 ? "?" : Long.toString(count);
+    }
 }

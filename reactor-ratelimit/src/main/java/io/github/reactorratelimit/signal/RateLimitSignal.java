@@ -20,8 +20,10 @@ public final class RateLimitSignal {
     private final @Nullable Duration hint;
     private final @Nullable Duration delay;
     private final boolean coarse;
+    private final boolean guessed;
     private final List<Quota> quotas;
     private final @Nullable String scope;
+    private final @Nullable String bucket;
     private final long cost;
     private final double usage;
     private final @Nullable String reason;
@@ -33,8 +35,10 @@ public final class RateLimitSignal {
         this.hint = builder.hint;
         this.delay = builder.delay;
         this.coarse = builder.coarse;
+        this.guessed = builder.guessed;
         this.quotas = List.copyOf(builder.quotas);
         this.scope = builder.scope;
+        this.bucket = builder.bucket;
         this.cost = builder.cost;
         this.usage = builder.usage;
         this.reason = builder.reason;
@@ -80,8 +84,10 @@ public final class RateLimitSignal {
                 .hint(hint)
                 .delay(delay)
                 .coarse(coarse)
+                .guessed(guessed)
                 .quotas(quotas)
                 .scope(scope)
+                .bucket(bucket)
                 .cost(cost)
                 .usage(usage)
                 .reason(reason);
@@ -144,6 +150,16 @@ public final class RateLimitSignal {
     }
 
     /**
+     * Whether {@link #delay()} is no word of the server but what its vendor advises where it says nothing. On a throttled
+     * response the limiter doubles it from wave to wave, and waits for it however long it is.
+     *
+     * @return true if the delay is only the first of a doubling row
+     */
+    public boolean guessed() {
+        return guessed;
+    }
+
+    /**
      * The quotas that the response described, in its order.
      *
      * @return the quotas, possibly none
@@ -154,12 +170,24 @@ public final class RateLimitSignal {
 
     /**
      * Whom the signal is about, as the server named it ({@code "user"}, {@code "application"}, {@code "global"}); null if
-     * it named nobody.
+     * it named nobody. A limiter closes all of an account's calls for {@code "global"}, whatever their route: the key of
+     * the broadest scope by {@code token} or another credential, unless that or a broader one counts by endpoint; else
+     * everything.
      *
      * @return the named scope, or null
      */
     public @Nullable String scope() {
         return scope;
+    }
+
+    /**
+     * The server's identity of the limit that this call's route counts against, where routes may share one; null if not
+     * said. Keys of a limiter's narrowest scope that differ only in their route become one when they turn out to share it.
+     *
+     * @return the bucket's identity, or null
+     */
+    public @Nullable String bucket() {
+        return bucket;
     }
 
     /**
@@ -199,10 +227,22 @@ public final class RateLimitSignal {
             text.append(", terminal: ").append(terminal);
         }
         if (delay != null) {
-            text.append(", wait ").append(delay);
+            text.append(", wait ").append(delay).append(guessed ? " at least" : coarse ? " and a margin" : "");
+        }
+        if (hint != null && !hint.equals(delay)) {
+            text.append(", hint ").append(hint);
         }
         if (scope != null) {
             text.append(", scope ").append(scope);
+        }
+        if (bucket != null) {
+            text.append(", bucket ").append(bucket);
+        }
+        if (cost >= 0) {
+            text.append(", cost ").append(cost);
+        }
+        if (!Double.isNaN(usage)) {
+            text.append(", usage ").append(Math.round(usage * 100)).append(" %");
         }
         for (Quota quota : quotas) {
             text.append(", quota ").append(quota);
@@ -222,8 +262,10 @@ public final class RateLimitSignal {
         private @Nullable Duration hint;
         private @Nullable Duration delay;
         private boolean coarse;
+        private boolean guessed;
         private List<Quota> quotas = List.of();
         private @Nullable String scope;
+        private @Nullable String bucket;
         private long cost = -1;
         private double usage = Double.NaN;
         private @Nullable String reason;
@@ -288,6 +330,17 @@ public final class RateLimitSignal {
         }
 
         /**
+         * Says that the delay is no word of the server but what its vendor advises where it says nothing.
+         *
+         * @param advised true if it is; default false
+         * @return this builder
+         */
+        public Builder guessed(boolean advised) {
+            this.guessed = advised;
+            return this;
+        }
+
+        /**
          * Sets the quotas.
          *
          * @param all the quotas in the response's order
@@ -306,6 +359,17 @@ public final class RateLimitSignal {
          */
         public Builder scope(@Nullable String name) {
             this.scope = name;
+            return this;
+        }
+
+        /**
+         * Names the limit that the call's route counts against, where routes may share one.
+         *
+         * @param identity the server's name of the bucket
+         * @return this builder
+         */
+        public Builder bucket(@Nullable String identity) {
+            this.bucket = identity;
             return this;
         }
 

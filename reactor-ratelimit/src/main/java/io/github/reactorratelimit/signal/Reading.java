@@ -234,7 +234,9 @@ final class Reading implements BiConsumer<String, String> {
             // a limit of 0.0167 is a rate in disguise (x-amzn-RateLimit-Limit)
             meter.limit = whole;
         }
-        ietf.window(meter);
+        if (scan.peek() == ';') {
+            ietf.window(meter);
+        }
     }
 
     private void time(Role role, Meter meter) {

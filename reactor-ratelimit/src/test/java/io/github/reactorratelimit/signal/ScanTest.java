@@ -135,6 +135,14 @@ class ScanTest {
         assertThat(retryAfter(value).throttled()).isTrue();
     }
 
+    // B14
+    @Test
+    void of_several_lines_of_one_hint_the_longest_counts_and_the_malformed_ones_do_not() {
+        Headers lines = Headers.of("Retry-After", "2814", "Retry-After", "2", "Retry-After", "NaN");
+        assertThat(Dialects.standard().read(429, lines, NOW.toEpochMilli()).delay())
+                .isEqualTo(Duration.ofSeconds(2814));
+    }
+
     // B02
     @ParameterizedTest(name = "Retry-After: {0} is excessive, not malformed")
     @ValueSource(

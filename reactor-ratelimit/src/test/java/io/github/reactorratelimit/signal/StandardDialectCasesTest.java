@@ -11,7 +11,7 @@ import org.junit.jupiter.api.TestFactory;
 
 /**
  * Every row of the header cases that must hold without knowing the vendor, read by the standard dialect. A row that is
- * disputed would be named in {@code signal/disputed.txt} with its source; there is none.
+ * disputed would be named in {@code docs/dialects.md} with its source; there is none.
  */
 class StandardDialectCasesTest {
 

@@ -89,9 +89,9 @@ class VendorDialectCasesTest {
                 ? dialect.read(status, headers, now)
                 : dialect.readBody(status, headers, Arrays.copyOf(body, Math.min(asked, body.length)), now);
 
-        if (!row[0].equals("BC-068")) {
-            assertThat(HeaderCase.millis(signal.delay())).as("wait: " + signal).isEqualTo(row[6]);
-        }
+        // of a key that comes twice either value will do
+        List<String> waits = row[0].equals("BC-068") ? List.of("5000", "64570") : List.of(row[6]);
+        assertThat(HeaderCase.millis(signal.delay())).as("wait: " + signal).isIn(waits);
         assertThat(signal.throttled()).as("throttled: " + signal).isEqualTo(Boolean.parseBoolean(row[7]));
         boolean terminal = row[8].contains("terminal");
         assertThat(signal.terminal() != null).as("terminal: " + signal).isEqualTo(terminal);

@@ -34,6 +34,16 @@ class VendorDialectTest {
 
         assertThat(signal.throttled()).isTrue();
         assertThat(signal.delay()).isEqualTo(MINUTE);
+        assertThat(signal.guessed()).isTrue();
+        assertThat(signal.toBuilder().build().guessed()).isTrue();
+    }
+
+    @Test
+    void a_time_that_github_itself_gave_does_not_grow() {
+        Headers headers = Headers.of("Retry-After", "60", "X-RateLimit-Remaining", "14");
+
+        assertThat(Dialects.gitHub().read(403, headers, 0).guessed()).isFalse();
+        assertThat(Dialects.gitHub().read(429, headers, 0).guessed()).isFalse();
     }
 
     @Test

@@ -1,0 +1,159 @@
+package io.github.reactorratelimit.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ExplainTest {
+
+    private static final Clock NOON = Clock.fixed(Instant.parse("2025-06-01T12:00:00Z"), ZoneOffset.UTC);
+
+    private static List<String> explain(String dialect, String pasted) {
+        return Explain.explain(Explain.dialect(dialect), pasted, NOON);
+    }
+
+    @Test
+    void a_refusal_of_github_is_told_as_the_readme_shows_it() throws IOException {
+        List<String> told = explain("github", """
+                HTTP/2 403
+                date: Sun, 01 Jun 2025 12:00:00 GMT
+                x-ratelimit-limit: 5000
+                x-ratelimit-remaining: 0
+                x-ratelimit-used: 5000
+                x-ratelimit-reset: 1748780415
+                x-ratelimit-resource: core
+                """);
+
+        assertThat(told)
+                .containsExactly(
+                        "dialect  GitHub",
+                        "status   403, refused for a limit",
+                        "clock    the server's Date",
+                        "scope    not named",
+                        "quota    core: 0 of 5000 requests left, 5000 used, more in 20m 15s, partition core",
+                        "wait     20m 15s, and 1 s because its time is in whole seconds",
+                        "rule     the reset of an empty quota (core)");
+        assertThat(Files.readString(Path.of("..", "README.md"))).contains(String.join("\n", told));
+    }
+
+    @Test
+    void a_body_behind_a_blank_line_is_read_where_the_dialect_asks_for_it() {
+        String refusal = """
+                HTTP/1.1 403 Forbidden
+                x-ratelimit-remaining: 4000
+
+                {"message": "You have exceeded a secondary rate limit."}
+                """;
+        assertThat(explain("github", refusal))
+                .contains(
+                        "status   403, refused for a limit",
+                        "wait     1m, doubling with each wave of refusals: nobody said so, it is advice",
+                        "rule     GitHub's secondary limit without a hint: at least a minute, doubling");
+        assertThat(explain("standard", refusal))
+                .contains("status   403, not refused for a limit", "wait     none", "rule     nothing to decide");
+    }
+
+    @Test
+    void of_two_empty_budgets_the_one_that_decided_is_named() {
+        assertThat(explain("openai", """
+                HTTP/1.1 429 Too Many Requests
+                x-ratelimit-limit-requests: 500
+                x-ratelimit-remaining-requests: 0
+                x-ratelimit-reset-requests: 120ms
+                x-ratelimit-limit-tokens: 40000
+                x-ratelimit-remaining-tokens: 0
+                x-ratelimit-reset-tokens: 1m0s
+                """))
+                .contains(
+                        "quota    requests: 0 of 500 requests left, more in 0.12s",
+                        "quota    tokens: 0 of 40000 tokens left, more in 1m",
+                        "wait     1m",
+                        "rule     the reset of an empty quota (tokens)");
+    }
+
+    @Test
+    void a_bucket_and_a_global_scope_are_told() {
+        assertThat(explain("discord", """
+                HTTP/1.1 429 Too Many Requests
+                x-ratelimit-bucket: abcd1234
+                x-ratelimit-global: true
+
+                {"message": "You are being rate limited.", "retry_after": 64.57, "global": true}
+                """))
+                .contains(
+                        "scope    global", "bucket   abcd1234", "wait     1m 4.57s", "rule     the body's retry_after");
+    }
+
+    @Test
+    void a_terminal_throttle_says_that_no_wait_helps() {
+        assertThat(explain("openai", """
+                HTTP/1.1 429 Too Many Requests
+
+                {"error": {"code": "insufficient_quota"}}
+                """)).contains("wait     no wait helps: insufficient_quota");
+    }
+
+    @Test
+    void headers_alone_are_taken_for_a_refusal_and_the_hint_is_told_beside_the_wait() {
+        assertThat(explain("standard", "Retry-After: 90\r\nRateLimit: \"burst\";r=3;t=5\r\n"))
+                .containsExactly(
+                        "dialect  standard",
+                        "status   429 (assumed, none was given), refused for a limit",
+                        "clock    ours, the response has no Date",
+                        "scope    not named",
+                        "quota    burst: 3 of ? requests left, more in 5s",
+                        "hint     1m 30s",
+                        "wait     1m 30s",
+                        "rule     the server's hint");
+    }
+
+    @Test
+    void what_curl_prints_with_its_marks_is_understood_and_nothing_pasted_is_no_failure() {
+        assertThat(explain("standard", "< HTTP/1.1 429 Too Many Requests\n< Retry-After: 0.5\n<\n"))
+                .contains("status   429, refused for a limit", "wait     0.5s");
+        assertThat(explain("standard", "")).contains("wait     the limiter's own backoff");
+    }
+
+    @Test
+    void usage_scope_and_window_are_told_where_the_response_has_them() {
+        assertThat(explain("microsoft-graph", """
+                429
+                x-ms-throttle-limit-percentage: 0.85
+                x-ms-throttle-scope: Application/ReadWrite/aaaa/bbbb
+                ratelimit-limit: 10
+                ratelimit-remaining: 0;w=60
+                """))
+                .anyMatch(line -> line.startsWith("scope    ") && !line.contains("not named"))
+                .contains("usage    85 %");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "standard, standard",
+        "GitHub, GitHub",
+        "microsoftGraph, Microsoft Graph",
+        "openai, OpenAI",
+        "anthropic, Anthropic",
+        "discord, Discord"
+    })
+    void a_dialect_is_known_by_its_name(String name, String dialect) {
+        assertThat(Explain.dialect(name)).hasToString(dialect);
+    }
+
+    @Test
+    void an_unknown_dialect_is_named() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Explain.dialect("klingon"))
+                .withMessageEndingWith("was klingon");
+    }
+}

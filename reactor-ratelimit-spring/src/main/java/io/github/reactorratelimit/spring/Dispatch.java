@@ -1,0 +1,97 @@
+package io.github.reactorratelimit.spring;
+
+import io.github.reactorratelimit.Exchange;
+import io.github.reactorratelimit.Verdict;
+import io.github.reactorratelimit.signal.Headers;
+import java.util.concurrent.atomic.AtomicLong;
+import org.springframework.core.io.buffer.DataBuffer;
+import org.springframework.core.io.buffer.DataBufferUtils;
+import org.springframework.web.reactive.function.BodyExtractors;
+import org.springframework.web.reactive.function.client.ClientRequest;
+import org.springframework.web.reactive.function.client.ClientResponse;
+import org.springframework.web.reactive.function.client.ExchangeFunction;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
+
+/** One attempt on its way through the filters behind ours and the client. */
+final class Dispatch {
+
+    /** The most of a discarded body that is read to keep its connection; beyond, closing is cheaper. */
+    static final long DRAINED_BYTES = 2 * 1024 * 1024;
+
+    private final Exchange exchange;
+    private final ClientRequest request;
+    private volatile boolean begun;
+
+    Dispatch(Exchange exchange, ClientRequest request) {
+        this.exchange = exchange;
+        this.request = request;
+    }
+
+    Mono<ClientResponse> through(ExchangeFunction next) {
+        ClientRequest watched = ClientRequest.from(request)
+                .body(new WatchedBody(this, request.body(), RateLimitFilter.replayable(request)))
+                .build();
+        return Mono.defer(() -> next.exchange(watched)).flatMap(this::heard).doOnError(this::explain);
+    }
+
+    /** The client has a connection and is about to write the request. */
+    void begin() {
+        begun = true;
+    }
+
+    /** The request is written. */
+    void sent() {
+        exchange.sent();
+    }
+
+    /** The body of this attempt cannot be sent again. */
+    void unrepeatable() {
+        exchange.unrepeatable();
+    }
+
+    private Mono<ClientResponse> heard(ClientResponse response) {
+        int status = response.statusCode().value();
+        Headers headers = new SpringHeaders(response.headers().asHttpHeaders());
+        Flux<DataBuffer> content = response.body(BodyExtractors.toDataBuffers());
+        int wanted = exchange.bodyBytes(status, headers);
+        if (wanted <= 0) {
+            return answered(exchange.head(status, headers), response, content);
+        }
+        BodyAhead body = new BodyAhead(content, wanted);
+        return body.first().flatMap(first -> answered(exchange.head(status, headers, first), response, body.whole()));
+    }
+
+    private Mono<ClientResponse> answered(Verdict verdict, ClientResponse response, Flux<DataBuffer> content) {
+        if (!verdict.passes()) {
+            return drained(content, verdict.failure());
+        }
+        Runnable permit = exchange.hold();
+        return Mono.just(response.mutate()
+                .body(same -> content.doOnTerminate(permit).doOnCancel(permit))
+                .build());
+    }
+
+    /** Reads the body away to keep the connection, and closes it where that takes too many bytes or too long. */
+    private Mono<ClientResponse> drained(Flux<DataBuffer> content, Throwable failure) {
+        Sinks.Empty<Void> over = Sinks.empty();
+        AtomicLong seen = new AtomicLong();
+        exchange.draining(over::tryEmitEmpty);
+        return content.map(Dispatch::released)
+                .takeWhile(bytes -> seen.addAndGet(bytes) <= DRAINED_BYTES)
+                .takeUntilOther(over.asMono())
+                .then(Mono.<ClientResponse>error(failure))
+                .onErrorMap(cutOff -> failure);
+    }
+
+    private static int released(DataBuffer piece) {
+        int bytes = piece.readableByteCount();
+        DataBufferUtils.release(piece);
+        return bytes;
+    }
+
+    private void explain(Throwable error) {
+        exchange.failing(SpringFailures.meaning(error, request.url(), begun));
+    }
+}

@@ -1,0 +1,182 @@
+package io.github.reactorratelimit.spring;
+
+import io.github.reactorratelimit.Demand;
+import io.github.reactorratelimit.FailureReader;
+import io.github.reactorratelimit.RateLimitOperator;
+import io.github.reactorratelimit.RateLimiter;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+import org.springframework.web.reactive.function.client.ClientRequest;
+import org.springframework.web.reactive.function.client.ClientResponse;
+import org.springframework.web.reactive.function.client.ExchangeFilterFunction;
+import org.springframework.web.reactive.function.client.ExchangeFunction;
+import reactor.core.publisher.Mono;
+import reactor.util.context.Context;
+
+/**
+ * Spring's {@code WebClient} under a limiter: one permit per request on the wire, the response heard at its head, and what is
+ * safe to try again tried again. Works for {@code @HttpExchange} interfaces as well, which go through a {@code WebClient}.
+ *
+ * <pre>{@code
+ * WebClient client = WebClient.builder().filter(RateLimitFilter.of(api)).build();
+ * }</pre>
+ *
+ * <p><b>Add it as the last filter.</b> Every filter before it, such as one that renews a token and sends again, then takes a
+ * permit for whatever it sends, and the credentials it adds are seen here.
+ *
+ * <p>Each request tells the limiter these attributes: {@code host} without port, {@code method}, {@code endpoint} (the path
+ * of the URI template as it was given, {@code /users/{id}}; the path as it is sent where there is no template), and
+ * {@code token}, a hash of the {@code Authorization} header, or {@code anon} without one. {@link #demand} and
+ * {@link #demandInContext} change what is asked.
+ *
+ * <p>A call is idempotent by its method (RFC 9110, 9.2.2), by an {@code Idempotency-Key} header, or if
+ * {@link #idempotent} says so. A body that may be sent once only is recognised, and its outcome handed on: a
+ * {@code Publisher} other than a {@code Mono} of a value or of a supplier, a {@code DataBuffer}, a {@code Resource} that is
+ * an open stream, a body written by an inserter of your own; {@link #replayable} overrules that.
+ *
+ * <p>The response that is handed on is untouched, and the permit stays with it until its body is consumed, cancelled or
+ * released. A response that is not handed on is released before the call waits: read away up to 2 MiB and 1 s, and its
+ * connection closed beyond.
+ *
+ * <p>The request counts as sent when its body is written. That is told through the body's inserter, so a stub in place of
+ * an HTTP client that never writes the request has no attempt timeout. Connect timeouts, and a client's own retries, are
+ * those of the client: switch the latter off, as with Reactor Netty's {@code disableRetry(true)}.
+ *
+ * <p>Immutable and thread-safe; nothing happens before a response is subscribed, and every subscription is a call of its
+ * own. Cancelling cancels the request that is under way, and gives its permit back.
+ */
+public final class RateLimitFilter implements ExchangeFilterFunction {
+
+    /**
+     * The name of the request attribute that holds a {@code UnaryOperator<Demand>}, for {@code @RequestAttribute} parameters
+     * of {@code @HttpExchange} methods.
+     */
+    public static final String DEMAND = "io.github.reactorratelimit.demand";
+
+    private static final String IDEMPOTENT = "io.github.reactorratelimit.idempotent";
+    private static final String REPLAYABLE = "io.github.reactorratelimit.replayable";
+    private static final String IDEMPOTENCY_KEY = "Idempotency-Key";
+
+    private final RateLimitOperator operator;
+
+    private RateLimitFilter(RateLimitOperator operator) {
+        this.operator = operator;
+    }
+
+    /**
+     * A filter with the limiter's own operator.
+     *
+     * @param limiter what the client stays under
+     * @return the filter, to be added last
+     */
+    public static RateLimitFilter of(RateLimiter limiter) {
+        return of(limiter.calls());
+    }
+
+    /**
+     * A filter with retries of your own.
+     *
+     * @param operator how calls are limited and tried again
+     * @return the filter, to be added last
+     */
+    public static RateLimitFilter of(RateLimitOperator operator) {
+        return new RateLimitFilter(Objects.requireNonNull(operator, "operator"));
+    }
+
+    /**
+     * What the exceptions of a {@code WebClient} mean, for {@link RateLimitOperator#failures} around calls without this
+     * filter, which knows them anyway.
+     *
+     * @return the reader; a {@code WebClientResponseException} is its response, a {@code WebClientRequestException} is what
+     *     its cause says
+     */
+    public static FailureReader failures() {
+        return SpringFailures.INSTANCE;
+    }
+
+    /**
+     * Changes what one request asks of the limiter: cost, lane, longest wait, attributes of your own. Several changes are
+     * made one after another, those of the Context before.
+     *
+     * @param change from the demand with the request's attributes to the one that holds; must not block
+     * @return a function for {@code attributes(...)} of a request
+     */
+    public static Consumer<Map<String, Object>> demand(UnaryOperator<Demand> change) {
+        Objects.requireNonNull(change, "demand");
+        return attributes -> attributes.merge(DEMAND, change, (before, now) -> then(asChange(before), change));
+    }
+
+    /**
+     * As {@link #demand}, for all requests upstream. A lane alone is said by
+     * {@link io.github.reactorratelimit.RateLimitContext#lane} as well, for every kind of call.
+     *
+     * @param change from the demand with the request's attributes to the one that holds; must not block
+     * @return a function for {@code contextWrite}
+     */
+    public static Function<Context, Context> demandInContext(UnaryOperator<Demand> change) {
+        Objects.requireNonNull(change, "demand");
+        return context -> context.put(
+                DEMAND, context.hasKey(DEMAND) ? then(asChange(context.<Object>get(DEMAND)), change) : change);
+    }
+
+    /**
+     * Says whether a request may be repeated although the server may have acted on it. It overrules method and headers.
+     *
+     * @param repeatable true if it may
+     * @return a function for {@code attributes(...)} of a request
+     */
+    public static Consumer<Map<String, Object>> idempotent(boolean repeatable) {
+        return attributes -> attributes.put(IDEMPOTENT, repeatable);
+    }
+
+    /**
+     * Says whether the body of a request can be sent again, where it is not recognised rightly.
+     *
+     * @param again true if each subscription gives the same body
+     * @return a function for {@code attributes(...)} of a request
+     */
+    public static Consumer<Map<String, Object>> replayable(boolean again) {
+        return attributes -> attributes.put(REPLAYABLE, again);
+    }
+
+    @Override
+    public Mono<ClientResponse> filter(ClientRequest request, ExchangeFunction next) {
+        return Mono.deferContextual(context -> {
+            Demand asked = Target.demand(request);
+            if (context.hasKey(DEMAND)) {
+                asked = asChange(context.<Object>get(DEMAND)).apply(asked);
+            }
+            Object own = request.attributes().get(DEMAND);
+            Demand demand = own == null ? asked : asChange(own).apply(asked);
+            return calls(request).exchange(demand, exchange -> new Dispatch(exchange, request).through(next));
+        });
+    }
+
+    private RateLimitOperator calls(ClientRequest request) {
+        return request.attributes().get(IDEMPOTENT) instanceof Boolean said
+                ? operator.idempotent(said)
+                : request.headers().getFirst(IDEMPOTENCY_KEY) == null ? operator : operator.idempotent(true);
+    }
+
+    /** What was said of the body: true, false, or null. */
+    static @Nullable Object replayable(ClientRequest request) {
+        return request.attributes().get(REPLAYABLE);
+    }
+
+    private static UnaryOperator<Demand> then(UnaryOperator<Demand> before, UnaryOperator<Demand> change) {
+        return asked -> change.apply(before.apply(asked));
+    }
+
+    @SuppressWarnings("unchecked") // The attribute is documented to be one.
+    private static UnaryOperator<Demand> asChange(Object change) {
+        if (change instanceof UnaryOperator<?> operator) {
+            return (UnaryOperator<Demand>) operator;
+        }
+        throw new IllegalArgumentException("the attribute " + DEMAND + " must be a UnaryOperator<Demand>, was a "
+                + change.getClass().getName());
+    }
+}

@@ -1,0 +1,195 @@
+package io.github.reactorratelimit.metrics;
+
+import io.github.reactorratelimit.RateLimitListener;
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.RetriesExhaustedException;
+import io.github.reactorratelimit.signal.Quota;
+import io.github.reactorratelimit.signal.RateLimitSignal;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.Timer;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A limiter's meters in a Micrometer registry: {@code RateLimiter.named("partner").listener(RateLimitMetrics.of(registry))}.
+ * Needs {@code micrometer-core}. One of these may listen to any number of limiters.
+ *
+ * <table>
+ * <caption>Meters, all with the tag {@code limiter}</caption>
+ * <tr><th>name</th><th>what</th><th>further tags</th></tr>
+ * <tr><td>{@code ratelimit.acquire}</td><td>timer: how long permits were waited for, backoff included</td>
+ *     <td>{@code lane}; {@code waiting}: true, false; {@code outcome}: granted, refused, cancelled</td></tr>
+ * <tr><td>{@code ratelimit.waiting}</td><td>gauge: how many wait in line</td><td></td></tr>
+ * <tr><td>{@code ratelimit.permits.available}</td><td>gauge: what a limit has left, of the key that has the least; negative
+ *     for a debt</td><td>{@code scope}, {@code endpoint}, {@code limit}</td></tr>
+ * <tr><td>{@code ratelimit.refusals}</td><td>counter: calls that the server refused for a limit</td>
+ *     <td>{@code endpoint}, {@code status}</td></tr>
+ * <tr><td>{@code ratelimit.cooldown}</td><td>timer: for how long scopes were closed; what one closing adds to another is
+ *     counted once</td><td>{@code endpoint}; {@code cause}: refused, emptied, unavailable, by_hand</td></tr>
+ * <tr><td>{@code ratelimit.retries}</td><td>counter: attempts that are followed by another</td>
+ *     <td>{@code endpoint}; {@code reason}: throttled, unavailable, failed, not_sent, interrupted</td></tr>
+ * <tr><td>{@code ratelimit.exhausted}</td><td>counter: calls that gave up</td><td>{@code endpoint}</td></tr>
+ * <tr><td>{@code ratelimit.server.remaining}</td><td>gauge: the lowest share of a limit that a server said remains, of the
+ *     last two minutes; 1 if it said nothing</td><td>{@code endpoint}</td></tr>
+ * <tr><td>{@code ratelimit.server.usage}</td><td>gauge: the highest usage figure that a server gave, by which it throttles
+ *     softly before it refuses, of the last two minutes; 0.8 is 80 %, 0 if it gave none</td><td>{@code endpoint}</td></tr>
+ * <tr><td>{@code ratelimit.proxy.failures}</td><td>counter: attempts that a proxy did not let through</td>
+ *     <td>{@code proxy}: host and port</td></tr>
+ * </table>
+ *
+ * <p>Tags are bounded: {@code endpoint} is a value or pattern that the limiter was configured with, else {@code other}; of
+ * limits and proxies the first hundred are told apart, the others are {@code other}. Tokens, users and paths are never in a
+ * tag. Gauges of two limiters of one name show the one that was built last; those of a limiter that is gone show NaN. A
+ * gauge of {@code ratelimit.permits.available} comes with the first permit of its endpoint.
+ *
+ * <p>Reading gauges takes a {@linkplain RateLimiter#snapshot() snapshot} per limiter, at most one in 100 ms. Thread-safe.
+ */
+public final class RateLimitMetrics implements RateLimitListener {
+
+    static final String OTHER = "other";
+
+    private final MeterRegistry registry;
+    private final Bounded proxies = new Bounded();
+    private final Map<String, LimiterGauges> gauges = new ConcurrentHashMap<>();
+    private final Map<Tags, Highest> used = new ConcurrentHashMap<>();
+    private final Map<Tags, Highest> usage = new ConcurrentHashMap<>();
+
+    private RateLimitMetrics(MeterRegistry registry) {
+        this.registry = registry;
+    }
+
+    /**
+     * Meters in this registry.
+     *
+     * @param registry where they are registered, as they come
+     * @return the listener, for {@link io.github.reactorratelimit.RateLimiterSpec#listener}
+     */
+    public static RateLimitMetrics of(MeterRegistry registry) {
+        return new RateLimitMetrics(Objects.requireNonNull(registry, "registry"));
+    }
+
+    @Override
+    public void built(RateLimiter limiter) {
+        String name = limiter.spec().name();
+        gauges.computeIfAbsent(name, added -> new LimiterGauges(registry, added))
+                .show(limiter);
+    }
+
+    @Override
+    public void granted(Subject who, Duration waited) {
+        acquired(who, waited, "granted");
+        LimiterGauges shown = gauges.get(who.limiter());
+        if (shown != null) {
+            shown.meet(endpoint(who.endpoint()));
+        }
+    }
+
+    @Override
+    public void refused(Subject who, Duration waited, Throwable why) {
+        acquired(who, waited, "refused");
+    }
+
+    @Override
+    public void left(Subject who, Duration waited) {
+        acquired(who, waited, "cancelled");
+    }
+
+    private void acquired(Subject who, Duration waited, String outcome) {
+        Timer.builder("ratelimit.acquire")
+                .description("How long permits were waited for")
+                .tags(Tags.of("limiter", who.limiter(), "lane", who.lane())
+                        .and("waiting", Boolean.toString(!waited.isZero()), "outcome", outcome))
+                .register(registry)
+                .record(waited);
+    }
+
+    @Override
+    public void answered(Subject who, RateLimitSignal signal) {
+        Tags tags = tags(who.limiter(), who.endpoint());
+        for (Quota quota : signal.quotas()) {
+            if (quota.limit() > 0 && quota.remaining() >= 0) {
+                double share = Math.min(1, (double) quota.remaining() / quota.limit());
+                used.computeIfAbsent(tags, this::remaining).saw(1 - share);
+            }
+        }
+        if (!Double.isNaN(signal.usage())) {
+            usage.computeIfAbsent(tags, this::usage).saw(signal.usage());
+        }
+    }
+
+    private Highest remaining(Tags tags) {
+        return Highest.inverted(
+                registry,
+                "ratelimit.server.remaining",
+                "The lowest share of a limit that the server said remains",
+                tags);
+    }
+
+    private Highest usage(Tags tags) {
+        return Highest.of(registry, "ratelimit.server.usage", "The highest usage figure that the server gave", tags);
+    }
+
+    @Override
+    public void throttled(Subject who, RateLimitSignal signal, Duration closedFor) {
+        count(
+                "ratelimit.refusals",
+                "Calls that the server refused for a limit",
+                tags(who.limiter(), who.endpoint()).and("status", Integer.toString(signal.status())));
+    }
+
+    @Override
+    public void closed(Closing closing) {
+        Timer.builder("ratelimit.cooldown")
+                .description("For how long scopes were closed")
+                .tags(tags(closing.limiter(), closing.endpoint()).and("cause", word(closing.cause())))
+                .register(registry)
+                .record(closing.added());
+    }
+
+    @Override
+    public void retried(Subject who, Retry retry) {
+        count(
+                "ratelimit.retries",
+                "Attempts that are followed by another",
+                tags(who.limiter(), who.endpoint()).and("reason", word(retry.reason())));
+    }
+
+    @Override
+    public void exhausted(Subject who, RetriesExhaustedException why) {
+        count("ratelimit.exhausted", "Calls that gave up", tags(who.limiter(), who.endpoint()));
+    }
+
+    @Override
+    public void proxyFailed(Subject who, String proxy, Throwable error) {
+        count(
+                "ratelimit.proxy.failures",
+                "Attempts that a proxy did not let through",
+                Tags.of("limiter", who.limiter(), "proxy", proxies.bound(proxy)));
+    }
+
+    private void count(String name, String description, Tags tags) {
+        Counter.builder(name)
+                .description(description)
+                .tags(tags)
+                .register(registry)
+                .increment();
+    }
+
+    private static Tags tags(String limiter, @Nullable String endpoint) {
+        return Tags.of("limiter", limiter, "endpoint", endpoint(endpoint));
+    }
+
+    static String endpoint(@Nullable String configured) {
+        return configured == null ? OTHER : configured;
+    }
+
+    private static String word(Enum<?> constant) {
+        return constant.name().toLowerCase(Locale.ROOT);
+    }
+}

@@ -1,0 +1,199 @@
+package io.github.reactorratelimit;
+
+import static java.time.Duration.ofMinutes;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.reactorratelimit.RetryScript.Response;
+import io.github.reactorratelimit.signal.Dialects;
+import io.github.reactorratelimit.signal.Headers;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.reactivestreams.Publisher;
+import reactor.core.CoreSubscriber;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
+import reactor.test.scheduler.VirtualTimeScheduler;
+import reactor.test.subscriber.TestSubscriber;
+
+/** Readers, dialects and sources of a user that throw where they must not: the call ends, and its permit comes back. */
+class ThrowingUserCodeTest {
+
+    private static final IllegalStateException BROKEN = new IllegalStateException("the user's own mistake");
+
+    private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
+    private final RateLimiter limiter = RateLimiter.named("api")
+            .limit(Limit.inFlight(1))
+            .dialect(Dialects.standard().adjust((signal, headers) -> {
+                if (headers.first("X-Broken") != null) {
+                    throw BROKEN;
+                }
+                return signal;
+            }))
+            .scheduler(() -> time)
+            .jitter(0)
+            .random(() -> 0.5)
+            .build();
+    private final RetryScript server = new RetryScript(time);
+
+    @AfterEach
+    void every_permit_is_back() {
+        assertThat(limiter.snapshot().root().limits().get(0).available()).isEqualTo(1);
+        assertThat(limiter.snapshot().waiting()).isZero();
+        assertThat(limiter.snapshot().timers()).isZero();
+    }
+
+    private <T> TestSubscriber<T> run(Mono<T> call) {
+        TestSubscriber<T> result = call.subscribeWith(TestSubscriber.create());
+        time.advanceTimeBy(ofMinutes(5));
+        assertThat(result.isTerminated()).isTrue();
+        return result;
+    }
+
+    @Test
+    void a_dialect_that_throws_is_replaced_by_the_standard_one() {
+        server.then(429, "X-Broken", "1", "Retry-After", "7").then(200);
+        TestSubscriber<Response> result =
+                run(server.call().transform(server.on(limiter.calls()).limit()));
+        assertThat(result.getReceivedOnNext()).hasSize(1);
+        assertThat(server.times().get(1)).isEqualTo(ofSeconds(7));
+    }
+
+    @Test
+    void headers_that_throw_say_nothing() {
+        Headers broken = line -> {
+            throw BROKEN;
+        };
+        RateLimitOperator calls = limiter.calls().responses(Response.class, new ResponseReader<>() {
+            @Override
+            public int status(Response response) {
+                return response.status();
+            }
+
+            @Override
+            public Headers headers(Response response) {
+                return broken;
+            }
+        });
+        assertThat(run(Mono.just(Response.of(200)).transform(calls.limit())).getReceivedOnNext())
+                .hasSize(1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void a_response_reader_that_throws_fails_the_call_and_the_response_is_discarded(boolean inStatus) {
+        List<Object> discarded = new ArrayList<>();
+        RateLimitOperator calls = limiter.calls().responses(Response.class, new ResponseReader<>() {
+            @Override
+            public int status(Response response) {
+                if (inStatus) {
+                    throw BROKEN;
+                }
+                return response.status();
+            }
+
+            @Override
+            public Headers headers(Response response) {
+                throw BROKEN;
+            }
+        });
+        TestSubscriber<Response> result =
+                run(Mono.just(Response.of(200)).transform(calls.limit()).doOnDiscard(Response.class, discarded::add));
+        assertThat(result.expectTerminalError()).isSameAs(BROKEN);
+        assertThat(discarded).hasSize(1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void a_response_that_cannot_be_freed_is_tried_again_all_the_same(boolean onSubscribe) {
+        List<Integer> wire = new ArrayList<>();
+        RateLimitOperator calls = limiter.calls().responses(Response.class, new ResponseReader<>() {
+            @Override
+            public int status(Response response) {
+                return response.status();
+            }
+
+            @Override
+            public Headers headers(Response response) {
+                return Headers.of();
+            }
+
+            @Override
+            public Publisher<Void> discard(Response response) {
+                if (onSubscribe) {
+                    return subscriber -> {
+                        throw BROKEN;
+                    };
+                }
+                throw BROKEN;
+            }
+        });
+        Mono<Response> call = Mono.fromSupplier(() -> {
+            wire.add(1);
+            return Response.of(wire.size() == 1 ? 429 : 200);
+        });
+        assertThat(run(call.transform(calls.limit())).getReceivedOnNext()).hasSize(1);
+        assertThat(wire).hasSize(2);
+    }
+
+    @Test
+    void a_failure_reader_that_throws_is_passed_over() {
+        server.then("reset", Failure.notSent()).then(200);
+        RateLimitOperator calls = server.on(limiter.calls().failures(error -> {
+            throw BROKEN;
+        }));
+        assertThat(run(server.call().transform(calls.limit())).getReceivedOnNext())
+                .hasSize(1);
+        assertThat(server.wire()).isEqualTo(2);
+    }
+
+    @Test
+    void a_failure_that_no_reader_knows_reaches_the_caller_although_a_reader_threw() {
+        IllegalArgumentException unknown = new IllegalArgumentException("nobody knows it");
+        server.then(Mono.error(unknown));
+        RateLimitOperator calls = server.on(limiter.calls().failures(error -> {
+            throw BROKEN;
+        }));
+        assertThat(run(server.call().transform(calls.limit())).expectTerminalError())
+                .isSameAs(unknown);
+    }
+
+    @Test
+    void a_source_that_throws_when_it_is_subscribed_fails_its_call() {
+        Mono<String> source = new Mono<>() {
+            @Override
+            public void subscribe(CoreSubscriber<? super String> actual) {
+                throw BROKEN;
+            }
+        };
+        assertThat(run(source.transform(limiter.limit())).expectTerminalError()).isSameAs(BROKEN);
+        assertThat(run(limiter.calls().<String>exchange(Demand.one(), exchange -> {
+                            throw BROKEN;
+                        }))
+                        .expectTerminalError())
+                .isSameAs(BROKEN);
+    }
+
+    @Test
+    void a_source_that_answers_and_then_throws_has_answered() {
+        List<Throwable> dropped = new ArrayList<>();
+        Mono<String> source = new Mono<>() {
+            @Override
+            public void subscribe(CoreSubscriber<? super String> actual) {
+                actual.onSubscribe(Operators.scalarSubscription(actual, "answer"));
+                throw BROKEN;
+            }
+        };
+        TestSubscriber<String> result = TestSubscriber.builder()
+                .contextPut("reactor.onErrorDropped.local", (Consumer<Throwable>) dropped::add)
+                .build();
+        source.transform(limiter.limit()).subscribe(result);
+        assertThat(result.getReceivedOnNext()).containsExactly("answer");
+        assertThat(dropped).containsExactly(BROKEN);
+    }
+}

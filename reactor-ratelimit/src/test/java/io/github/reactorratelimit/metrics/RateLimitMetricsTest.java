@@ -1,0 +1,241 @@
+package io.github.reactorratelimit.metrics;
+
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import io.github.reactorratelimit.Backoff;
+import io.github.reactorratelimit.Demand;
+import io.github.reactorratelimit.Failure;
+import io.github.reactorratelimit.Limit;
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.RateLimiterSpec;
+import io.github.reactorratelimit.RetryPolicy;
+import io.github.reactorratelimit.Scope;
+import io.github.reactorratelimit.Share;
+import io.github.reactorratelimit.signal.Headers;
+import io.github.reactorratelimit.signal.Quota;
+import io.github.reactorratelimit.signal.RateLimitSignal;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MockClock;
+import io.micrometer.core.instrument.Timer;
+import io.micrometer.core.instrument.simple.SimpleConfig;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.test.scheduler.VirtualTimeScheduler;
+
+class RateLimitMetricsTest {
+
+    private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
+    private final MockClock clock = new MockClock();
+    private final SimpleMeterRegistry registry = new SimpleMeterRegistry(SimpleConfig.DEFAULT, clock);
+    private final RateLimitMetrics metrics = RateLimitMetrics.of(registry);
+
+    private RateLimiterSpec spec() {
+        return RateLimiter.named("partner")
+                .scheduler(() -> time)
+                .jitter(0)
+                .random(() -> 0.5)
+                .listener(metrics);
+    }
+
+    private RateLimiterSpec twoEndpoints() {
+        return spec().scope(Scope.by("endpoint", "token")
+                .limit("/search", Limit.of(5, ofSeconds(10)))
+                .limit("/users/{id}", Limit.of(20, ofSeconds(10))));
+    }
+
+    private static Demand at(String endpoint, String token) {
+        return Demand.of("endpoint", endpoint).and("token", token);
+    }
+
+    private double gauge(String name, String... tags) {
+        clock.add(ofMillis(200));
+        return registry.get(name).tags(tags).gauge().value();
+    }
+
+    private double count(String name, String... tags) {
+        return registry.get(name).tags(tags).counter().count();
+    }
+
+    private Timer acquire(String waiting, String outcome) {
+        return registry.get("ratelimit.acquire")
+                .tags("limiter", "partner", "waiting", waiting, "outcome", outcome)
+                .timer();
+    }
+
+    @Test
+    void acquiring_is_timed_by_waiting_and_outcome() {
+        RateLimiter limiter = spec().limit(Limit.of(1, ofSeconds(10)))
+                .lane("slow", Share.of(1))
+                .build();
+        limiter.acquire(Demand.one()).subscribe();
+        limiter.acquire(Demand.one()).subscribe();
+        limiter.acquire(Demand.one().lane("slow")).subscribe().dispose();
+        limiter.tryAcquire();
+        limiter.acquire(Demand.one()).onErrorComplete().subscribe();
+        time.advanceTimeBy(ofSeconds(15));
+        limiter.dispose();
+
+        assertThat(acquire("false", "granted").count()).isEqualTo(1);
+        assertThat(acquire("true", "granted").count()).isEqualTo(1);
+        assertThat(acquire("true", "granted").totalTime(TimeUnit.MILLISECONDS)).isEqualTo(10_010);
+        assertThat(acquire("false", "refused").count()).isEqualTo(1);
+        assertThat(acquire("true", "refused").totalTime(TimeUnit.SECONDS)).isEqualTo(15);
+        assertThat(acquire("false", "cancelled").getId().getTag("lane")).isEqualTo("slow");
+    }
+
+    @Test
+    void gauges_show_who_waits_and_what_the_tightest_key_of_an_endpoint_has_left() {
+        RateLimiter limiter = twoEndpoints().limit(Limit.inFlight(100)).build();
+        for (int i = 0; i < 7; i++) {
+            limiter.acquire(at("/search", "a")).subscribe();
+        }
+        limiter.acquire(at("/search", "b")).subscribe();
+        limiter.acquire(at("/users/7", "a")).subscribe();
+
+        assertThat(gauge("ratelimit.waiting", "limiter", "partner")).isEqualTo(2);
+        assertThat(gauge("ratelimit.permits.available", "scope", "root", "limit", "100 requests in flight"))
+                .isEqualTo(93);
+        assertThat(gauge("ratelimit.permits.available", "endpoint", "/search")).isZero();
+        assertThat(gauge("ratelimit.permits.available", "scope", "endpoint,token", "endpoint", "/users/{id}"))
+                .isEqualTo(19);
+        time.advanceTimeBy(ofSeconds(25));
+        assertThat(gauge("ratelimit.waiting")).isZero();
+        assertThat(gauge("ratelimit.permits.available", "endpoint", "/search")).isEqualTo(5);
+    }
+
+    @Test
+    void the_gauges_follow_the_limiter_that_was_built_last_under_a_name() {
+        RateLimiter before = spec().limit(Limit.inFlight(1)).build();
+        before.tryAcquire();
+        before.acquire(Demand.one()).subscribe();
+        RateLimiter after = spec().limit(Limit.inFlight(7)).build();
+        assertThat(gauge("ratelimit.waiting")).isZero();
+        after.tryAcquire();
+        assertThat(gauge("ratelimit.permits.available", "limit", "7 requests in flight"))
+                .isEqualTo(6);
+        assertThat(gauge("ratelimit.permits.available", "limit", "1 requests in flight"))
+                .isNaN();
+    }
+
+    @Test
+    void refusals_and_cooldowns_are_counted_by_endpoint() {
+        RateLimiter limiter = twoEndpoints().build();
+        refuse(limiter, at("/search", "a"), 429, 3);
+        refuse(limiter, at("/search", "b"), 429, 5);
+        refuse(limiter, at("/elsewhere", "c"), 503, 2);
+        limiter.pause(at("/search", "a"), ofSeconds(4));
+
+        assertThat(count("ratelimit.refusals", "endpoint", "/search", "status", "429"))
+                .isEqualTo(2);
+        assertThat(count("ratelimit.refusals", "endpoint", "other", "status", "503"))
+                .isEqualTo(1);
+        assertThat(registry.get("ratelimit.cooldown")
+                        .tags("endpoint", "/search", "cause", "refused")
+                        .timer()
+                        .totalTime(TimeUnit.SECONDS))
+                .isEqualTo(8);
+        assertThat(registry.get("ratelimit.cooldown")
+                        .tags("cause", "by_hand")
+                        .timer()
+                        .totalTime(TimeUnit.SECONDS))
+                .as("only what it adds")
+                .isEqualTo(1);
+    }
+
+    private static void refuse(RateLimiter limiter, Demand demand, int status, int seconds) {
+        limiter.tryAcquire(demand)
+                .permit()
+                .complete(RateLimitSignal.of(status)
+                        .throttled(true)
+                        .delay(ofSeconds(seconds))
+                        .build());
+    }
+
+    @Test
+    void retries_are_counted_by_reason_and_calls_that_give_up() {
+        RateLimiter limiter = twoEndpoints().build();
+        List<Failure> failures = List.of(
+                Failure.notSent().atProxy("proxy.example:3128"),
+                Failure.response(500, Headers.of()),
+                Failure.interrupted());
+        Mono.<String>error(IllegalStateException::new)
+                .transform(limiter.calls()
+                        .idempotent(true)
+                        .failures(error -> failures.get(Math.min(2, calls++)))
+                        .retry(RetryPolicy.attempts(3).backoff(Backoff.exponential(ofMillis(1), ofMillis(1))))
+                        .limit(at("/users/7", "a")))
+                .as(Flux::from)
+                .onErrorComplete()
+                .subscribe();
+        time.advanceTimeBy(ofMinutes(1));
+
+        assertThat(count("ratelimit.retries", "endpoint", "/users/{id}", "reason", "not_sent"))
+                .isEqualTo(1);
+        assertThat(count("ratelimit.retries", "endpoint", "/users/{id}", "reason", "failed"))
+                .isEqualTo(1);
+        assertThat(count("ratelimit.exhausted", "endpoint", "/users/{id}")).isEqualTo(1);
+        assertThat(count("ratelimit.proxy.failures", "proxy", "proxy.example:3128"))
+                .isEqualTo(1);
+    }
+
+    private int calls;
+
+    @Test
+    void what_the_server_says_is_shown_at_its_lowest_and_forgotten_after_two_minutes() {
+        RateLimiter limiter = twoEndpoints().build();
+        say(limiter, quota(5, 4));
+        say(limiter, quota(100, 25));
+        say(limiter, quota(5, 3));
+        say(limiter, RateLimitSignal.of(200).usage(0.85));
+        say(limiter, RateLimitSignal.of(200).usage(0.8));
+
+        assertThat(gauge("ratelimit.server.remaining", "endpoint", "/search")).isCloseTo(0.25, within(1e-9));
+        assertThat(gauge("ratelimit.server.usage", "endpoint", "/search")).isEqualTo(0.85);
+        clock.add(ofMinutes(3));
+        assertThat(gauge("ratelimit.server.remaining", "endpoint", "/search")).isEqualTo(1);
+        assertThat(gauge("ratelimit.server.usage", "endpoint", "/search")).isZero();
+    }
+
+    private static void say(RateLimiter limiter, RateLimitSignal.Builder signal) {
+        limiter.tryAcquire(at("/search", "a")).permit().complete(signal.build());
+    }
+
+    private static RateLimitSignal.Builder quota(long limit, long remaining) {
+        return RateLimitSignal.of(200)
+                .quotas(List.of(new Quota("", "requests", limit, remaining, -1, null, null, null)));
+    }
+
+    @Test
+    void tags_are_bounded_and_never_name_a_token_a_user_or_a_path() {
+        RateLimiter limiter = twoEndpoints()
+                .scope(Scope.by("user").limitsBy(key -> List.of(Limit.of(1 + calls++, ofSeconds(7)))))
+                .build();
+        for (int i = 0; i < 1_000; i++) {
+            Demand demand =
+                    at(i % 2 == 0 ? "/users/" + i : "/path-" + i, "secret-" + i).and("user", "user-" + i);
+            refuse(limiter, demand, 429, 1);
+            int proxy = i;
+            Mono.error(IllegalStateException::new)
+                    .transform(limiter.calls()
+                            .failures(error -> Failure.refused().atProxy("proxy-" + proxy + ":1"))
+                            .limit(demand.and("user", "again-" + i).and("token", "secret-again-" + i)))
+                    .as(Flux::from)
+                    .onErrorComplete()
+                    .subscribe();
+        }
+        gauge("ratelimit.waiting");
+
+        assertThat(registry.getMeters()).hasSizeLessThan(100 + 100 + 30);
+        assertThat(registry.getMeters().stream().map(Meter::getId).map(Object::toString))
+                .noneMatch(id -> id.contains("secret") || id.contains("user-") || id.contains("again-"))
+                .noneMatch(id -> id.contains("/path-") || id.matches(".*/users/\\d.*"));
+    }
+}
