@@ -26,7 +26,6 @@ final class WaitingRoom {
     private final Cooldowns cooldowns;
     private final Generations generations;
     private final Breakers breakers;
-    private final Tree tree;
     private final Buckets buckets;
     private final Outlook outlook;
     private final News news;
@@ -43,7 +42,6 @@ final class WaitingRoom {
             Outlook outlook,
             News news) {
         this.settings = settings;
-        this.tree = tree;
         this.buckets = new Buckets(tree, turns, generations);
         this.timers = timers;
         this.turns = turns;
