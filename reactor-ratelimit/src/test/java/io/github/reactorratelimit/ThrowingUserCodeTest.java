@@ -24,6 +24,7 @@ import reactor.test.subscriber.TestSubscriber;
 /** Readers, dialects and sources of a user that throw where they must not: the call ends, and its permit comes back. */
 class ThrowingUserCodeTest {
 
+    @SuppressWarnings("StaticAssignmentOfThrowable") // Told apart by identity.
     private static final IllegalStateException BROKEN = new IllegalStateException("the user's own mistake");
 
     private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
