@@ -323,7 +323,8 @@ final class Admission {
     /** As {@link #hear}; what it decided is left to the caller, who has an answer of its own to give first. */
     @Nullable
     Ticket heard(Ticket ticket, RateLimitSignal signal, long pauseNanos, boolean release) {
-        double random = signal.throttled() ? settings.random().getAsDouble() : 0;
+        boolean mayClose = signal.throttled() || (settings.breaker() && signal.status() >= 500);
+        double random = mayClose ? settings.random().getAsDouble() : 0;
         Scheduler scheduler = clock.scheduler();
         long raw = scheduler.now(TimeUnit.NANOSECONDS);
         Ticket out;
@@ -354,6 +355,14 @@ final class Admission {
             tell(herald, ticket, heldNanos, ending);
         }
         return out;
+    }
+
+    /** The attempt was sent and not answered in time. */
+    void timedOut(Ticket ticket) {
+        if (settings.breaker()) {
+            double random = settings.random().getAsDouble();
+            pass(now -> room.timedOut(now, ticket, random));
+        }
     }
 
     private static void tell(Herald herald, Ticket ticket, long heldNanos, @Nullable Ending ending) {

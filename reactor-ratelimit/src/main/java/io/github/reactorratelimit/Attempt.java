@@ -255,6 +255,9 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         if (over != null) {
             over.run();
         } else if (admission().now() - sentAt >= longest && STATE.compareAndSet(this, RUNNING, OVERDUE)) {
+            if (longest == operator().policy().timeoutNanos()) {
+                admission().timedOut(this); // A deadline of the caller's own says nothing about the server.
+            }
             end(judge(new AttemptTimeoutException(name(), keys(), Duration.ofNanos(longest), isSent())), true);
         }
     }

@@ -36,6 +36,9 @@ final class Node {
     /** What responses told of its quotas; null if nothing. */
     @Nullable
     Learned learned;
+    /** How its calls came out lately; null unless a limiter looks at that. */
+    @Nullable
+    Breaker breaker;
 
     /** Attempts that were granted and not answered yet. */
     long unanswered;

@@ -191,10 +191,10 @@ public final class RateLimitOperator {
      * @return a function for {@code transform}; it gives back a Mono for a Mono and a Flux for anything else
      */
     public <T> UnaryOperator<Publisher<T>> limit(Demand demand) {
-        Objects.requireNonNull(demand, "demand");
+        Demand priced = priced(Objects.requireNonNull(demand, "demand"));
         return source -> source instanceof Mono
-                ? MonoLimit.plain(this, demand, null, source)
-                : FluxLimit.plain(this, demand, null, source);
+                ? MonoLimit.plain(this, priced, null, source)
+                : FluxLimit.plain(this, priced, null, source);
     }
 
     /**
@@ -205,10 +205,11 @@ public final class RateLimitOperator {
      * @return a function for {@code transform}; it gives back a Mono for a Mono and a Flux for anything else
      */
     public <T> UnaryOperator<Publisher<T>> limitBy(Function<? super ContextView, Demand> demand) {
-        Objects.requireNonNull(demand, "demand");
+        Function<? super ContextView, Demand> priced =
+                Objects.requireNonNull(demand, "demand").andThen(this::priced);
         return source -> source instanceof Mono
-                ? MonoLimit.plain(this, null, demand, source)
-                : FluxLimit.plain(this, null, demand, source);
+                ? MonoLimit.plain(this, null, priced, source)
+                : FluxLimit.plain(this, null, priced, source);
     }
 
     /**
@@ -220,8 +221,8 @@ public final class RateLimitOperator {
      * @return a function for {@code transform}
      */
     public <T> UnaryOperator<Publisher<T>> limitEach(Demand demand) {
-        Objects.requireNonNull(demand, "demand");
-        return source -> FluxLimitEach.assemble(admission, demand, source);
+        Demand priced = priced(Objects.requireNonNull(demand, "demand"));
+        return source -> FluxLimitEach.assemble(admission, priced, source);
     }
 
     /**
@@ -233,7 +234,7 @@ public final class RateLimitOperator {
      * @return the call
      */
     public <T> Mono<T> exchange(Demand demand, Function<? super Exchange, ? extends Mono<? extends T>> attempt) {
-        return MonoLimit.exchange(this, demand, attempt);
+        return MonoLimit.exchange(this, priced(demand), attempt);
     }
 
     /**
@@ -246,7 +247,12 @@ public final class RateLimitOperator {
      */
     public <T> Flux<T> exchangeMany(
             Demand demand, Function<? super Exchange, ? extends Publisher<? extends T>> attempt) {
-        return FluxLimit.exchange(this, demand, attempt);
+        return FluxLimit.exchange(this, priced(demand), attempt);
+    }
+
+    /** The demand with what it costs by the limiter's word. */
+    Demand priced(Demand demand) {
+        return admission.settings().prices().apply(demand);
     }
 
     Admission admission() {

@@ -9,6 +9,7 @@ import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
@@ -35,7 +36,9 @@ public final class RateLimiterSpec {
             seconds(30),
             seconds(300),
             List.of(),
-            Learning.Mode.OFF);
+            Learning.Mode.OFF,
+            false,
+            UnaryOperator.identity());
 
     private final Settings settings;
     private final List<Limit> rootLimits;
@@ -154,6 +157,18 @@ public final class RateLimiterSpec {
     }
 
     /**
+     * Says what demands cost by what they are, for APIs whose requests weigh differently: what every demand is turned into
+     * before it asks. Unless said, a demand costs what it says itself. A demand may be of several requests.
+     *
+     * @param by from a demand to the same one with its costs; called on the caller's thread, once per assembly where the
+     *     demand is known then; must not block, and has to give the same for its own result
+     * @return the changed spec
+     */
+    public RateLimiterSpec costs(UnaryOperator<Demand> by) {
+        return with(settings.prices(Objects.requireNonNull(by, "costs")));
+    }
+
+    /**
      * Bounds the waiting room. A demand that finds it full fails with {@link QueueFullException}.
      *
      * @param inAll the most that wait in all, positive; 100,000 unless said
@@ -244,6 +259,18 @@ public final class RateLimiterSpec {
     }
 
     /**
+     * Lets a key rest whose calls fail, for everybody: when half or more of its last 100 calls, or of those within the last
+     * 60 s, were answered with a 5xx other than 501 and 505 or ran into the attempt timeout, and they were 10 at least.
+     * It rests 30 s, plus the jitter; then one call finds out whether it has to rest again. Those who come meanwhile wait.
+     * Refusals for a limit, failures before sending, and cancelled calls do not count. Off unless said.
+     *
+     * @return the changed spec
+     */
+    public RateLimiterSpec breaker() {
+        return with(settings.withBreaker());
+    }
+
+    /**
      * Sets after how long an unused key is forgotten, once it is full again; 5 min unless said.
      *
      * @param idle positive
@@ -315,7 +342,7 @@ public final class RateLimiterSpec {
         }
         if (!same) {
             throw new IllegalArgumentException(
-                    "a running limiter can change its limits only, not its name, figures, dialect, scheduler, lanes,"
+                    "a running limiter can change its limits only, not its name, figures, dialect, costs, scheduler, lanes,"
                             + " scopes or patterns");
         }
     }

@@ -2,6 +2,7 @@ package io.github.reactorratelimit;
 
 import java.util.List;
 import java.util.function.DoubleSupplier;
+import java.util.function.UnaryOperator;
 
 /**
  * The figures of a limiter besides its limits.
@@ -19,6 +20,8 @@ import java.util.function.DoubleSupplier;
  * @param idleNanos after how long an idle key is forgotten
  * @param listeners who is told what happens
  * @param learning whether it learns from responses
+ * @param breaker whether a key rests whose calls fail
+ * @param prices what demands are turned into before they ask
  */
 record Settings(
         String name,
@@ -33,7 +36,9 @@ record Settings(
         long ageingNanos,
         long idleNanos,
         List<RateLimitListener> listeners,
-        Learning.Mode learning) {
+        Learning.Mode learning,
+        boolean breaker,
+        UnaryOperator<Demand> prices) {
 
     Settings named(String changed) {
         return new Settings(
@@ -49,7 +54,9 @@ record Settings(
                 ageingNanos,
                 idleNanos,
                 listeners,
-                learning);
+                learning,
+                breaker,
+                prices);
     }
 
     Settings lanes(Lanes changed) {
@@ -66,7 +73,9 @@ record Settings(
                 ageingNanos,
                 idleNanos,
                 listeners,
-                learning);
+                learning,
+                breaker,
+                prices);
     }
 
     Settings maxPending(int inAll, int perLine) {
@@ -83,7 +92,9 @@ record Settings(
                 ageingNanos,
                 idleNanos,
                 listeners,
-                learning);
+                learning,
+                breaker,
+                prices);
     }
 
     Settings maxServerDelay(long nanos) {
@@ -100,7 +111,9 @@ record Settings(
                 ageingNanos,
                 idleNanos,
                 listeners,
-                learning);
+                learning,
+                breaker,
+                prices);
     }
 
     Settings jitter(double share) {
@@ -117,7 +130,9 @@ record Settings(
                 ageingNanos,
                 idleNanos,
                 listeners,
-                learning);
+                learning,
+                breaker,
+                prices);
     }
 
     Settings random(DoubleSupplier uniform) {
@@ -134,7 +149,9 @@ record Settings(
                 ageingNanos,
                 idleNanos,
                 listeners,
-                learning);
+                learning,
+                breaker,
+                prices);
     }
 
     Settings cooldown(long first, long longest) {
@@ -151,7 +168,9 @@ record Settings(
                 ageingNanos,
                 idleNanos,
                 listeners,
-                learning);
+                learning,
+                breaker,
+                prices);
     }
 
     Settings ageing(long nanos) {
@@ -168,7 +187,9 @@ record Settings(
                 nanos,
                 idleNanos,
                 listeners,
-                learning);
+                learning,
+                breaker,
+                prices);
     }
 
     Settings idle(long nanos) {
@@ -185,7 +206,9 @@ record Settings(
                 ageingNanos,
                 nanos,
                 listeners,
-                learning);
+                learning,
+                breaker,
+                prices);
     }
 
     Settings listeners(List<RateLimitListener> changed) {
@@ -202,7 +225,9 @@ record Settings(
                 ageingNanos,
                 idleNanos,
                 changed,
-                learning);
+                learning,
+                breaker,
+                prices);
     }
 
     Settings learning(Learning.Mode changed) {
@@ -219,6 +244,46 @@ record Settings(
                 ageingNanos,
                 idleNanos,
                 listeners,
+                changed,
+                breaker,
+                prices);
+    }
+
+    Settings withBreaker() {
+        return new Settings(
+                name,
+                lanes,
+                maxPending,
+                maxPendingPerLine,
+                maxServerDelayNanos,
+                jitter,
+                random,
+                cooldownNanos,
+                maxCooldownNanos,
+                ageingNanos,
+                idleNanos,
+                listeners,
+                learning,
+                true,
+                prices);
+    }
+
+    Settings prices(UnaryOperator<Demand> changed) {
+        return new Settings(
+                name,
+                lanes,
+                maxPending,
+                maxPendingPerLine,
+                maxServerDelayNanos,
+                jitter,
+                random,
+                cooldownNanos,
+                maxCooldownNanos,
+                ageingNanos,
+                idleNanos,
+                listeners,
+                learning,
+                breaker,
                 changed);
     }
 }

@@ -25,6 +25,7 @@ final class WaitingRoom {
     private final Turns turns;
     private final Cooldowns cooldowns;
     private final Generations generations;
+    private final Breakers breakers;
     private final Buckets buckets;
     private final Outlook outlook;
     private final News news;
@@ -46,6 +47,7 @@ final class WaitingRoom {
         this.turns = turns;
         this.cooldowns = cooldowns;
         this.generations = generations;
+        this.breakers = new Breakers(settings, generations);
         this.outlook = outlook;
         this.news = news;
     }
@@ -282,6 +284,10 @@ final class WaitingRoom {
             leaf = joined(now, leaf, ticket.demand, signal.bucket());
         }
         Throttle throttle = cooldowns.hear(now, leaf, ticket, signal, random, first);
+        long rest = first || ticket.tells() == Ticket.Tells.NOTHING
+                ? breakers.answered(now, leaf, ticket.generation, signal, random)
+                : 0;
+        throttle = rest > 0 ? new Throttle(leaf, signal, rest) : throttle;
         if (pauseNanos > 0) {
             news.closed(now, leaf, leaf.close(now, Exact.add(now, pauseNanos)), Cause.UNAVAILABLE);
         }
@@ -290,10 +296,20 @@ final class WaitingRoom {
                 turnAwayBelow(now, node);
             }
         }
-        if (pauseNanos > 0 || cooldowns.changed()) {
+        if (pauseNanos > 0 || rest > 0 || cooldowns.changed()) {
             touch(now, leaf);
         }
         return throttle;
+    }
+
+    /** An attempt was sent and not answered in time. */
+    void timedOut(long now, Ticket ticket, double random) {
+        if (ticket.stage == Stage.HELD && ticket.phase == Phase.SENT) {
+            Node leaf = slot(ticket).node;
+            if (breakers.timedOut(now, leaf, ticket.generation, random) > 0) {
+                touch(now, leaf);
+            }
+        }
     }
 
     /** Where demands of this route count, now that its bucket is told. */
