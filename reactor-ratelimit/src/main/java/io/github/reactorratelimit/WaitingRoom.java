@@ -290,6 +290,9 @@ final class WaitingRoom {
                 turnAwayBelow(now, node);
             }
         }
+        if (cooldowns.regrouped() && leaf.parent != null) {
+            turns.touchAll(now, leaf.parent);
+        }
         if (pauseNanos > 0 || cooldowns.changed()) {
             touch(now, leaf);
         }
