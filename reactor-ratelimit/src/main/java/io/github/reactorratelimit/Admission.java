@@ -450,6 +450,9 @@ final class Admission {
     void resume(Demand whom) {
         atKey(whom, (now, node) -> {
             node.open(now);
+            if (node.parent != null) {
+                turns.touchAll(now, node.parent); // It may have left others with whom it shared a quota.
+            }
             news.opened(node);
         });
     }

@@ -40,6 +40,11 @@ final class Cooldowns {
         return Exact.subtract(node.gate.saidUntil, now) > settings.maxServerDelayNanos();
     }
 
+    /** Whether the last hearing may have changed who can go at the neighbours of the narrowest key. */
+    boolean regrouped() {
+        return learning.regrouped();
+    }
+
     /** Whether the last hearing may have changed who can go. */
     boolean changed() {
         return changed;

@@ -22,6 +22,7 @@ final class Learning {
     private final Generations generations;
     private final Routing routing;
     private final Map<Shared, LearnedMeter> shared = new HashMap<>();
+    private boolean regrouped;
 
     Learning(Mode mode, Generations generations, Routing routing) {
         this.mode = mode;
@@ -38,6 +39,7 @@ final class Learning {
         if (mode == Mode.OFF) {
             return false;
         }
+        regrouped = false;
         List<Quota> quotas = signal.quotas();
         boolean changed = false;
         for (int i = 0; i < quotas.size(); i++) {
@@ -124,6 +126,11 @@ final class Learning {
         return meter != null && meter.isKnown(now) ? meter.latest() : Exact.NEVER;
     }
 
+    /** Whether by the last hearing a key left others with whom it shared a quota. */
+    boolean regrouped() {
+        return regrouped;
+    }
+
     /** Whether a refusal names a partition, whose books hold up all keys that share it, and no other. */
     boolean namesPartition(RateLimitSignal signal) {
         List<Quota> quotas = signal.quotas();
@@ -157,6 +164,7 @@ final class Learning {
         if (learned == null || meter == null) {
             return;
         }
+        regrouped |= meter.members().size() > 1;
         learned.remove(node, meter);
         if (node.permits() == Exact.NEVER) {
             node.ramp().begin(generations.next(), true);

@@ -296,6 +296,9 @@ final class WaitingRoom {
                 turnAwayBelow(now, node);
             }
         }
+        if (cooldowns.regrouped() && leaf.parent != null) {
+            turns.touchAll(now, leaf.parent);
+        }
         if (pauseNanos > 0 || rest > 0 || cooldowns.changed()) {
             touch(now, leaf);
         }
