@@ -330,6 +330,7 @@ final class Admission {
         Ticket out;
         Throttle throttle = null;
         boolean counts;
+        boolean free = false;
         long heldNanos = 0;
         Ending ending = null;
         synchronized (monitor) {
@@ -337,6 +338,8 @@ final class Admission {
             counts = ticket.stage == Stage.HELD || (!release && ticket.stage == Stage.RELEASED);
             if (ticket.stage == Stage.HELD || !release) {
                 throttle = room.hear(now, ticket, signal, pauseNanos, random);
+                // The server did not count it, as GitHub doesn't count a 304.
+                free = signal.cost() == 0 && room.settle(now, ticket, Limit.REQUESTS, 0);
             }
             if (release) {
                 heldNanos = now - ticket.sentAt;
@@ -350,6 +353,9 @@ final class Admission {
         if (herald != null) {
             if (counts && signal.status() != 0) {
                 herald.answered(ticket, signal, throttle == null ? 0 : throttle.waitNanos());
+            }
+            if (free) {
+                herald.settled(ticket, Limit.REQUESTS, 0);
             }
             tellNews();
             tell(herald, ticket, heldNanos, ending);
