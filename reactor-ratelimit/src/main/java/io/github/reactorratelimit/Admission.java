@@ -507,6 +507,9 @@ final class Admission {
         if (!limits.keySet().containsAll(nodes)) {
             return false;
         }
+        // By the limits of before, which those of a narrower key are reckoned by too.
+        tree.root.advance(now);
+        nodes.forEach(node -> node.advance(now));
         tree.change(rootLimits, scopes);
         int generation = generations.next();
         tree.root.change(now, rootLimits, settings.lanes(), generation);

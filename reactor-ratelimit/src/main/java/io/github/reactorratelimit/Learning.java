@@ -22,7 +22,7 @@ final class Learning {
     private final Generations generations;
     private final Routing routing;
     private final Map<Shared, LearnedMeter> shared = new HashMap<>();
-    private boolean regrouped;
+    private @Nullable Node regrouped;
 
     Learning(Mode mode, Generations generations, Routing routing) {
         this.mode = mode;
@@ -39,7 +39,7 @@ final class Learning {
         if (mode == Mode.OFF) {
             return false;
         }
-        regrouped = false;
+        regrouped = null;
         List<Quota> quotas = signal.quotas();
         boolean changed = false;
         for (int i = 0; i < quotas.size(); i++) {
@@ -76,7 +76,10 @@ final class Learning {
                 node.learned = learned;
             }
             meter = books(node, quota);
-            learned.add(node, meter);
+            LearnedMeter ousted = learned.add(node, meter);
+            if (ousted != null) {
+                left(node, ousted);
+            }
         }
         meter.learn(now, ticket.sentAt, quota);
     }
@@ -126,9 +129,17 @@ final class Learning {
         return meter != null && meter.isKnown(now) ? meter.latest() : Exact.NEVER;
     }
 
-    /** Whether by the last hearing a key left others with whom it shared a quota. */
-    boolean regrouped() {
+    /** The key below which by the last hearing one left others with whom it shared a quota; null if none did. */
+    @Nullable
+    Node regrouped() {
         return regrouped;
+    }
+
+    private void left(Node node, LearnedMeter meter) {
+        Node parent = node.parent;
+        if (!meter.members().isEmpty() && parent != null && (regrouped == null || parent.depth < regrouped.depth)) {
+            regrouped = parent;
+        }
     }
 
     /** Whether a refusal names a partition, whose books hold up all keys that share it, and no other. */
@@ -164,8 +175,8 @@ final class Learning {
         if (learned == null || meter == null) {
             return;
         }
-        regrouped |= meter.members().size() > 1;
         learned.remove(node, meter);
+        left(node, meter);
         if (node.permits() == Exact.NEVER) {
             node.ramp().begin(generations.next(), true);
         }

@@ -200,7 +200,7 @@ final class WaitingRoom {
                 return;
             }
             if (due instanceof Slot slot) {
-                turns.touch(now, slot.node);
+                turns.due(now, slot.node);
             } else if (due instanceof Reopening reopening) {
                 news.due(reopening);
             } else if (due instanceof Ticket ticket) {
@@ -255,6 +255,12 @@ final class WaitingRoom {
 
     /** The attempt went on to its next phase. */
     void move(long now, Ticket ticket, Phase to) {
+        enter(now, ticket, to);
+        touch(now, slot(ticket).node);
+    }
+
+    /** As {@link #move}, by somebody who has more to change before anybody's turn is looked at. */
+    private void enter(long now, Ticket ticket, Phase to) {
         Slot slot = slot(ticket);
         for (Node node = slot.node; node != null; node = node.parent) {
             node.moved(now, ticket, slot.lane, to);
@@ -264,7 +270,6 @@ final class WaitingRoom {
         }
         ticket.phase = to;
         ticket.at = now;
-        touch(now, slot.node);
     }
 
     /** Hears a response: its head, what it says about limits, and a pause that its failure calls for. */
@@ -277,7 +282,7 @@ final class WaitingRoom {
         Node leaf = slot(ticket).node;
         boolean first = ticket.stage == Stage.HELD && ticket.phase != Phase.HEADED;
         if (first) {
-            move(now, ticket, Phase.HEADED);
+            enter(now, ticket, Phase.HEADED);
             timers.remove(ticket);
         }
         if (signal.bucket() != null) {
@@ -296,10 +301,11 @@ final class WaitingRoom {
                 turnAwayBelow(now, node);
             }
         }
-        if (cooldowns.regrouped() && leaf.parent != null) {
-            turns.touchAll(now, leaf.parent);
+        Node regrouped = cooldowns.regrouped();
+        if (regrouped != null) {
+            turns.touchAll(now, regrouped);
         }
-        if (pauseNanos > 0 || rest > 0 || cooldowns.changed()) {
+        if (first || pauseNanos > 0 || rest > 0 || cooldowns.changed()) {
             touch(now, leaf);
         }
         return throttle;
@@ -396,7 +402,7 @@ final class WaitingRoom {
         boolean refund = how == Leaving.UNUSED || (how == Leaving.CANCELLED && ticket.phase == Phase.UNSENT);
         timers.remove(ticket);
         if (!refund && ticket.phase != Phase.HEADED) {
-            move(now, ticket, Phase.ENDED);
+            enter(now, ticket, Phase.ENDED);
         }
         for (Node node = slot.node; node != null; node = node.parent) {
             if (refund) {

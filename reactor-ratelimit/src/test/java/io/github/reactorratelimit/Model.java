@@ -737,17 +737,21 @@ final class Model {
         }
     }
 
-    /** A partition that is told of at several keys of one wider key is one quota. */
+    /** A partition that is told of at several keys of one wider key is one quota, but for the one that is named like it. */
     private ModelQuota sharedWith(ModelKey key, Quota quota) {
-        boolean mayBe = quota.partition() != null
-                && key.path().stream()
-                        .noneMatch(one -> one != root && one.value().equals(quota.partition()));
         return keys().stream()
-                .filter(other -> mayBe && key.parent != null && other.parent == key.parent)
+                .filter(other -> key.parent != null && other.parent == key.parent)
+                .filter(other -> mayShare(key, quota) && mayShare(other, quota))
                 .flatMap(other -> other.quotas.stream())
                 .filter(one -> one.isOf(quota))
                 .findFirst()
                 .orElseGet(() -> new ModelQuota(quota, ++count));
+    }
+
+    private boolean mayShare(ModelKey key, Quota quota) {
+        return quota.partition() != null
+                && key.path().stream()
+                        .noneMatch(one -> one != root && one.value().equals(quota.partition()));
     }
 
     private void leave(ModelKey key, ModelQuota quota) {
