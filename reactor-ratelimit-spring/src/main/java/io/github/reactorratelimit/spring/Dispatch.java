@@ -33,7 +33,9 @@ final class Dispatch {
     }
 
     Mono<ClientResponse> through(ExchangeFunction next) {
-        return Mono.deferContextual(context -> next.exchange(watched(context))).flatMap(this::heard).doOnError(this::explain);
+        return Mono.deferContextual(context -> next.exchange(watched(context)))
+                .flatMap(this::heard)
+                .doOnError(this::explain);
     }
 
     private ClientRequest watched(ContextView context) {

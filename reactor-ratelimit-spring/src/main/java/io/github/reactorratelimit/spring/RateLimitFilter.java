@@ -131,8 +131,7 @@ public final class RateLimitFilter implements ExchangeFilterFunction {
 
     private RateLimitFilter telling(String name, Function<ContextView, String> value) {
         Objects.requireNonNull(name, "name");
-        return new RateLimitFilter(
-                operator, told.and((headers, context) -> headers.set(name, value.apply(context))));
+        return new RateLimitFilter(operator, told.and((headers, context) -> headers.set(name, value.apply(context))));
     }
 
     /**

@@ -41,7 +41,8 @@ class ToldInHeadersTest {
                 .build();
         List<Integer> answers = new ArrayList<>();
         filter.filter(request, server)
-                .flatMap(response -> response.releaseBody().thenReturn(response.statusCode().value()))
+                .flatMap(response ->
+                        response.releaseBody().thenReturn(response.statusCode().value()))
                 .subscribe(answers::add);
         time.advanceTimeBy(ofSeconds(10));
         assertThat(answers).containsExactly(200);
