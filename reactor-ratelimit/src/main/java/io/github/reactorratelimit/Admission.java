@@ -367,7 +367,12 @@ final class Admission {
     void timedOut(Ticket ticket) {
         if (settings.breaker()) {
             double random = settings.random().getAsDouble();
-            pass(now -> room.timedOut(now, ticket, random));
+            @Nullable
+            Throttle[] rest = new @Nullable Throttle[1];
+            pass(now -> rest[0] = room.timedOut(now, ticket, random));
+            if (rest[0] != null) {
+                rest[0].log(settings.name());
+            }
         }
     }
 

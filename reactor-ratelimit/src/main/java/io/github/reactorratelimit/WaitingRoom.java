@@ -47,7 +47,7 @@ final class WaitingRoom {
         this.turns = turns;
         this.cooldowns = cooldowns;
         this.generations = generations;
-        this.breakers = new Breakers(settings, generations);
+        this.breakers = new Breakers(settings, generations, news);
         this.outlook = outlook;
         this.news = news;
     }
@@ -289,10 +289,10 @@ final class WaitingRoom {
             leaf = joined(now, leaf, ticket.demand, signal.bucket());
         }
         Throttle throttle = cooldowns.hear(now, leaf, ticket, signal, random, first);
-        long rest = first || ticket.tells() == Ticket.Tells.NOTHING
+        Throttle rest = first || ticket.tells() == Ticket.Tells.NOTHING
                 ? breakers.answered(now, leaf, ticket.generation, signal, random)
-                : 0;
-        throttle = rest > 0 ? new Throttle(leaf, signal, rest) : throttle;
+                : null;
+        throttle = rest != null ? rest : throttle;
         if (pauseNanos > 0) {
             news.closed(now, leaf, leaf.close(now, Exact.add(now, pauseNanos)), Cause.UNAVAILABLE);
         }
@@ -305,20 +305,24 @@ final class WaitingRoom {
         if (regrouped != null) {
             turns.touchAll(now, regrouped);
         }
-        if (first || pauseNanos > 0 || rest > 0 || cooldowns.changed()) {
+        if (first || pauseNanos > 0 || rest != null || cooldowns.changed()) {
             touch(now, leaf);
         }
         return throttle;
     }
 
-    /** An attempt was sent and not answered in time. */
-    void timedOut(long now, Ticket ticket, double random) {
-        if (ticket.stage == Stage.HELD && ticket.phase == Phase.SENT) {
-            Node leaf = slot(ticket).node;
-            if (breakers.timedOut(now, leaf, ticket.generation, random) > 0) {
-                touch(now, leaf);
-            }
+    /** An attempt was sent and not answered in time; that its key rests for it, or null. */
+    @Nullable
+    Throttle timedOut(long now, Ticket ticket, double random) {
+        if (ticket.stage != Stage.HELD || ticket.phase != Phase.SENT) {
+            return null;
         }
+        Node leaf = slot(ticket).node;
+        Throttle rest = breakers.timedOut(now, leaf, ticket.generation, random);
+        if (rest != null) {
+            touch(now, leaf);
+        }
+        return rest;
     }
 
     /** Where demands of this route count, now that its bucket is told. */
