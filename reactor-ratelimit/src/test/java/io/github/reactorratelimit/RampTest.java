@@ -264,8 +264,10 @@ class RampTest {
     @Test
     void what_was_taken_for_answered_under_the_limits_of_before_counts_by_them() {
         Demand user = Demand.of("user", "a");
-        RateLimiter limiter =
-                time.spec().limit(Limit.of(1, ofSeconds(2))).scope(Scope.by("user")).build();
+        RateLimiter limiter = time.spec()
+                .limit(Limit.of(1, ofSeconds(2)))
+                .scope(Scope.by("user"))
+                .build();
         limiter.tryAcquire(user).permit().complete(HINT);
         time.runTo(ofSeconds(5));
         assertThat(limiter.tryAcquire(user).allowed()).isTrue();
