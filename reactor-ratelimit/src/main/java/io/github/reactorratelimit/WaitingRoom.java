@@ -327,8 +327,12 @@ final class WaitingRoom {
 
     /** Where demands of this route count, now that its bucket is told. */
     private Node joined(long now, Node leaf, Demand demand, String bucket) {
+        boolean shares = leaf.learned != null && !leaf.learned.sharing().isEmpty();
         Node joined = buckets.told(now, leaf, demand, bucket);
         if (joined != leaf) {
+            if (shares && joined.parent != null) {
+                turns.touchAll(now, joined.parent); // It left others with whom it shared a quota.
+            }
             turnAwayBelow(now, joined);
             failForbidden(now, joined);
         }

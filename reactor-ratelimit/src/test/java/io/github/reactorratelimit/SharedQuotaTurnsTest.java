@@ -140,6 +140,25 @@ class SharedQuotaTurnsTest {
         assertThat(b.granted).isFalse();
     }
 
+    @Test
+    void whoever_shared_a_quota_with_a_route_goes_on_when_that_joins_another_bucket() {
+        Admission admission =
+                admission(time.spec().scope(Scope.by("route", "token")).learn());
+        RateLimitSignal told = RateLimitSignal.of(200).bucket("x").build();
+        answered(admission, route("/a"), shared(4));
+        answered(admission, route("/b"), shared(0));
+        answered(admission, route("/c"), told);
+        time.runTo(ofSeconds(10)); // From now on one at a time asks what is left.
+        Call asking = call(admission, route("/a"));
+        Call b = call(admission, route("/b"));
+        admission.hear(asking, told, 0, false);
+        assertThat(b.granted).isTrue();
+    }
+
+    private static Demand route(String route) {
+        return Demand.of("route", route).and("token", "t");
+    }
+
     private static Admission admission(RateLimiterSpec spec) {
         return spec.build().calls().admission();
     }
