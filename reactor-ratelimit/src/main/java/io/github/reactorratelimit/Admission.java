@@ -367,8 +367,7 @@ final class Admission {
     void timedOut(Ticket ticket) {
         if (settings.breaker()) {
             double random = settings.random().getAsDouble();
-            @Nullable
-            Throttle[] rest = new @Nullable Throttle[1];
+            @Nullable Throttle[] rest = new @Nullable Throttle[1];
             pass(now -> rest[0] = room.timedOut(now, ticket, random));
             if (rest[0] != null) {
                 rest[0].log(settings.name());

@@ -37,9 +37,7 @@ final class Breakers {
     /** No response came in time; that its key rests for it, or null. */
     @Nullable
     Throttle timedOut(long now, Node leaf, int permitGeneration, double random) {
-        return settings.breaker()
-                ? over(now, leaf, RateLimitSignal.none(0), true, permitGeneration, random)
-                : null;
+        return settings.breaker() ? over(now, leaf, RateLimitSignal.none(0), true, permitGeneration, random) : null;
     }
 
     private @Nullable Throttle over(
