@@ -421,6 +421,11 @@ final class Admission {
         carryOut(end(ticket, Leaving.CANCELLED));
     }
 
+    /** The grant was told, and a cancel came before the permit was used: it is given back whole. */
+    void withdraw(Ticket ticket) {
+        carryOut(end(ticket, Leaving.WITHDRAWN));
+    }
+
     /** Nobody wants it any more: a waiting ticket leaves its line, a permit that nobody got to use is given back whole. */
     void cancel(Ticket ticket) {
         carryOut(end(ticket, Leaving.UNUSED));

@@ -202,7 +202,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         if (STATE.compareAndSet(this, TELLING, RUNNING)) {
             run();
         } else {
-            admission().cancel(this);
+            admission().withdraw(this);
         }
     }
 

@@ -376,6 +376,8 @@ final class WaitingRoom {
         ENDED,
         /** Nobody wants it any more: a permit that is known not to be sent yet is given back whole. */
         CANCELLED,
+        /** Its grant was told, and a cancel came before it was used: it is given back whole. */
+        WITHDRAWN,
         /** Nobody got to use it: its permit is given back in any case. */
         UNUSED
     }
@@ -407,7 +409,9 @@ final class WaitingRoom {
 
     private void release(long now, Ticket ticket, Leaving how) {
         Slot slot = slot(ticket);
-        boolean refund = how == Leaving.UNUSED || (how == Leaving.CANCELLED && ticket.phase == Phase.UNSENT);
+        boolean refund = how == Leaving.UNUSED
+                || how == Leaving.WITHDRAWN
+                || (how == Leaving.CANCELLED && ticket.phase == Phase.UNSENT);
         timers.remove(ticket);
         if (!refund && ticket.phase != Phase.HEADED) {
             enter(now, ticket, Phase.ENDED);
