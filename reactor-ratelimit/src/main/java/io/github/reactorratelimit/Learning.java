@@ -84,15 +84,17 @@ final class Learning {
         meter.learn(now, ticket.sentAt, quota);
     }
 
-    /** Keys that differ in their first attribute only and are told of the same partition share its books. */
+    /** Keys that differ in their route only and are told of the same partition share its books; never two tokens or users. */
     private LearnedMeter books(Node node, Quota quota) {
         Node parent = node.parent;
-        if (quota.partition() == null || parent == null || routing.keyed(node, quota.partition()) != null) {
+        Object others = parent == null ? null : routing.besidesRoute(node);
+        if (quota.partition() == null
+                || parent == null
+                || others == null
+                || routing.keyed(node, quota.partition()) != null) {
             return new LearnedMeter(quota, period(quota), generations, mode == Mode.PACED);
         }
-        List<?> others = node.key instanceof List<?> values ? values.subList(1, values.size()) : List.of();
-        Shared key =
-                new Shared(parent, List.copyOf(others), quota.name(), quota.unit(), quota.limit(), quota.partition());
+        Shared key = new Shared(parent, others, quota.name(), quota.unit(), quota.limit(), quota.partition());
         shared.values().removeIf(meter -> meter.members().isEmpty());
         return shared.computeIfAbsent(
                 key, k -> new LearnedMeter(quota, period(quota), generations, mode == Mode.PACED));
@@ -100,7 +102,7 @@ final class Learning {
 
     private record Shared(
             Node parent,
-            List<Object> others,
+            Object others,
             String name,
             String unit,
             long limit,

@@ -78,6 +78,12 @@ final class Routing {
         return null;
     }
 
+    /** What a key below the root has besides its route; null if it has no route. */
+    @Nullable
+    Object besidesRoute(Node node) {
+        return tree.scopes().get(node.depth - 1).besidesRoute(node.key);
+    }
+
     /** The narrowest key with this value. */
     @Nullable
     Node keyed(Node leaf, @Nullable String value) {

@@ -737,7 +737,7 @@ final class Model {
         }
     }
 
-    /** A partition that is told of at several keys of one wider key is one quota, but for the one that is named like it. */
+    /** A partition that is told of at several routes of one wider key is one quota, but for the one that is named like it. */
     private ModelQuota sharedWith(ModelKey key, Quota quota) {
         return keys().stream()
                 .filter(other -> key.parent != null && other.parent == key.parent)
@@ -750,6 +750,7 @@ final class Model {
 
     private boolean mayShare(ModelKey key, Quota quota) {
         return quota.partition() != null
+                && List.of("endpoint", "method").contains(key.attribute())
                 && key.path().stream()
                         .noneMatch(one -> one != root && one.value().equals(quota.partition()));
     }

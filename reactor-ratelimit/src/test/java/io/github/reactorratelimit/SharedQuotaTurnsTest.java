@@ -17,11 +17,11 @@ class SharedQuotaTurnsTest {
     private final VirtualTime time = new VirtualTime();
 
     private static Demand user(String name) {
-        return Demand.of("user", name);
+        return Demand.of("endpoint", name);
     }
 
     private static Demand user(String tenant, String name) {
-        return Demand.of("tenant", tenant).and("user", name);
+        return Demand.of("tenant", tenant).and("endpoint", name);
     }
 
     private static RateLimitSignal shared(long remaining) {
@@ -67,7 +67,7 @@ class SharedQuotaTurnsTest {
     @Test
     void a_key_whose_own_limit_is_freed_with_the_quota_goes_before_one_that_came_to_be_known_later() {
         Admission admission = admission(
-                time.spec().scope(Scope.by("user").limits(Limit.inFlight(1))).learn());
+                time.spec().scope(Scope.by("endpoint").limits(Limit.inFlight(1))).learn());
         answered(admission, user("a"), shared(4));
         answered(admission, user("b"), shared(0));
         time.runTo(ofSeconds(10)); // From now on one at a time asks what is left.
@@ -81,7 +81,7 @@ class SharedQuotaTurnsTest {
 
     @Test
     void a_key_whose_own_trial_is_over_with_the_answer_goes_before_one_that_came_to_be_known_later() {
-        Admission admission = admission(time.spec().scope(Scope.by("user")).learn());
+        Admission admission = admission(time.spec().scope(Scope.by("endpoint")).learn());
         answered(admission, user("a"), shared(5));
         answered(admission, user("b"), shared(5));
         admission.hear(
@@ -103,7 +103,7 @@ class SharedQuotaTurnsTest {
         Admission admission = admission(time.spec()
                 .limit(Limit.inFlight(3))
                 .scope(Scope.by("tenant"))
-                .scope(Scope.by("user"))
+                .scope(Scope.by("endpoint"))
                 .learn());
         answered(admission, user("1", "a"), shared(3));
         answered(admission, user("1", "b"), shared(3));
@@ -124,7 +124,7 @@ class SharedQuotaTurnsTest {
     @Test
     void at_one_instant_keys_that_share_a_quota_and_others_open_as_they_came_to_be_known() {
         Admission admission = admission(
-                time.spec().limit(Limit.inFlight(1)).scope(Scope.by("user")).learn());
+                time.spec().limit(Limit.inFlight(1)).scope(Scope.by("endpoint")).learn());
         answered(admission, user("a"), shared(4));
         answered(admission, user("c"), RateLimitSignal.none(200));
         answered(admission, user("b"), shared(0));
