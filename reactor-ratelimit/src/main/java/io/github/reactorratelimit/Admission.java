@@ -337,9 +337,9 @@ final class Admission {
             long now = begin(scheduler, raw);
             counts = ticket.stage == Stage.HELD || (!release && ticket.stage == Stage.RELEASED);
             if (ticket.stage == Stage.HELD || !release) {
-                throttle = room.hear(now, ticket, signal, pauseNanos, random);
                 // The server did not count it, as GitHub doesn't count a 304.
-                free = signal.cost() == 0 && room.settle(now, ticket, Limit.REQUESTS, 0);
+                free = signal.cost() == 0 && room.correct(now, ticket, Limit.REQUESTS, 0);
+                throttle = room.hear(now, ticket, signal, pauseNanos, random);
             }
             if (release) {
                 heldNanos = now - ticket.sentAt;

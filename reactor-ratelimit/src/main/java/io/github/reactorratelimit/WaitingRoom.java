@@ -305,7 +305,7 @@ final class WaitingRoom {
         if (regrouped != null) {
             turns.touchAll(now, regrouped);
         }
-        if (first || pauseNanos > 0 || rest != null || cooldowns.changed()) {
+        if (first || signal.cost() == 0 || pauseNanos > 0 || rest != null || cooldowns.changed()) {
             touch(now, leaf);
         }
         return throttle;
@@ -353,6 +353,15 @@ final class WaitingRoom {
 
     /** Whether the cost was corrected: once per unit, and only of what was granted. */
     boolean settle(long now, Ticket ticket, String unit, long actual) {
+        boolean first = correct(now, ticket, unit, actual);
+        if (first) {
+            touch(now, slot(ticket).node);
+        }
+        return first;
+    }
+
+    /** As {@link #settle}, by somebody who has more to change before anybody's turn is looked at. */
+    boolean correct(long now, Ticket ticket, String unit, long actual) {
         boolean charged = ticket.stage == Stage.HELD || ticket.stage == Stage.RELEASED;
         boolean first = charged && ticket.noteSettled(unit, actual);
         if (first) {
@@ -361,7 +370,6 @@ final class WaitingRoom {
             for (Node node = slot.node; node != null; node = node.parent) {
                 node.settle(now, ticket, slot.lane, unit, delta);
             }
-            touch(now, slot.node);
         }
         return first;
     }

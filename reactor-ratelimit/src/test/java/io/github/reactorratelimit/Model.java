@@ -616,10 +616,14 @@ final class Model {
     }
 
     void settle(ModelDemand demand, String unit, long actual) {
+        costs(demand, unit, actual);
+        letGo();
+    }
+
+    private void costs(ModelDemand demand, String unit, long actual) {
         if (demand.isCharged() && demand.settled.putIfAbsent(unit, actual) == null) {
             correct(demand, books -> books.limit.unit().equals(unit), actual - demand.asked.cost(unit));
         }
-        letGo();
     }
 
     private void correct(ModelDemand demand, Predicate<ModelBooks> which, long delta) {
@@ -633,6 +637,9 @@ final class Model {
 
     void hear(ModelDemand demand, RateLimitSignal signal, long pauseNanos, boolean release) {
         if (demand.isCharged() && !(release && demand.state == State.DONE)) {
+            if (signal.cost() == 0) {
+                costs(demand, Limit.REQUESTS, 0);
+            }
             boolean first = demand.isUnanswered();
             if (first) {
                 demand.headAt = now;

@@ -52,6 +52,7 @@ final class RandomProgramRun {
             RateLimitSignal.none(200),
             RateLimitSignal.of(429).throttled(true).build(),
             RateLimitSignal.none(500),
+            RateLimitSignal.of(304).cost(0).build(),
             RateLimitSignal.of(429).throttled(true).delay(Duration.ZERO).build(),
             RateLimitSignal.of(429)
                     .throttled(true)

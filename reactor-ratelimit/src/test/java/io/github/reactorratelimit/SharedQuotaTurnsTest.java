@@ -66,8 +66,9 @@ class SharedQuotaTurnsTest {
 
     @Test
     void a_key_whose_own_limit_is_freed_with_the_quota_goes_before_one_that_came_to_be_known_later() {
-        Admission admission = admission(
-                time.spec().scope(Scope.by("endpoint").limits(Limit.inFlight(1))).learn());
+        Admission admission = admission(time.spec()
+                .scope(Scope.by("endpoint").limits(Limit.inFlight(1)))
+                .learn());
         answered(admission, user("a"), shared(4));
         answered(admission, user("b"), shared(0));
         time.runTo(ofSeconds(10)); // From now on one at a time asks what is left.
