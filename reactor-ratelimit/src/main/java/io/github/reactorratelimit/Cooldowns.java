@@ -73,8 +73,7 @@ final class Cooldowns {
             answered(now, leaf, ticket.generation);
         }
         Duration delay = signal.delay();
-        Quota exhausted = exhausted(signal);
-        return delay == null || exhausted == null ? null : emptied(now, leaf, signal, exhausted, Exact.nanos(delay));
+        return delay == null || !isExhausted(signal) ? null : emptied(now, leaf, signal, Exact.nanos(delay));
     }
 
     private Node about(Node leaf, RateLimitSignal signal) {
@@ -162,18 +161,25 @@ final class Cooldowns {
     // ------------------------------------------------------------------------------------------------------ quotas
 
     /** A quota at zero closes its scope until the reset, unless our own books say the same: then the finer clock decides. */
-    private @Nullable Throttle emptied(long now, Node leaf, RateLimitSignal signal, Quota quota, long delay) {
+    private @Nullable Throttle emptied(long now, Node leaf, RateLimitSignal signal, long delay) {
         Node node = about(leaf, signal);
         boolean wholeSeconds = signal.coarse() || delay % SECOND_NANOS == 0;
         long sureUntil = Exact.add(now, delay - (wholeSeconds ? Math.min(delay, SECOND_NANOS) : 0));
-        if (Learning.isAsEmpty(now, node, quota, sureUntil)) {
-            return null;
+        long learnedUntil = now;
+        List<Quota> quotas = signal.quotas();
+        for (int i = 0; i < quotas.size(); i++) {
+            Quota quota = quotas.get(i);
+            if (quota.exhausted() && Learning.isAsEmpty(now, node, quota, sureUntil)) {
+                return null;
+            }
+            if (quota.exhausted()) {
+                learnedUntil = Math.max(learnedUntil, Learning.emptyUntil(now, node, quota, delay));
+            }
         }
-        long wait = Exact.add(delay, signal.coarse() ? COARSE_MARGIN_NANOS : 0);
-        long learnedUntil = learning.emptyUntil(now, leaf, signal, quota);
-        if (learnedUntil != Exact.NEVER && delay <= settings.maxServerDelayNanos()) {
+        if (learnedUntil > now && delay <= settings.maxServerDelayNanos()) {
             return new Throttle(node, signal, learnedUntil - now); // Its books keep it closed, and know it better.
         }
+        long wait = Exact.add(delay, signal.coarse() ? COARSE_MARGIN_NANOS : 0);
         close(now, node, wait, delay, Cause.EMPTIED);
         changed = true;
         return new Throttle(node, signal, wait);
@@ -185,15 +191,14 @@ final class Cooldowns {
         news.closed(now, node, node.close(now, Exact.add(now, wait)), cause);
     }
 
-    private static @Nullable Quota exhausted(RateLimitSignal signal) {
+    private static boolean isExhausted(RateLimitSignal signal) {
         List<Quota> quotas = signal.quotas();
         for (int i = 0; i < quotas.size(); i++) {
-            Quota quota = quotas.get(i);
-            if (quota.exhausted()) {
-                return quota;
+            if (quotas.get(i).exhausted()) {
+                return true;
             }
         }
-        return null;
+        return false;
     }
 
     private long doubled(long base, int wave) {

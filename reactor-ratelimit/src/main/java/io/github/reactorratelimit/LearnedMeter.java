@@ -44,6 +44,9 @@ final class LearnedMeter extends Meter {
     private final Ledger bare = new Ledger(0);
 
     private long lastTaken;
+    /** Which answer told of it last. */
+    long heardIn;
+
     private final List<Node> members = new ArrayList<>(1);
 
     LearnedMeter(Quota quota, long nanosPerWindow, Generations generations, boolean paced) {
@@ -91,10 +94,12 @@ final class LearnedMeter extends Meter {
 
     /** Whether these are the books of that quota. One of another size is another one: a host may have several. */
     boolean isOf(Quota quota) {
-        return size == quota.limit()
-                && name.equals(quota.name())
-                && limit.unit().equals(quota.unit())
-                && Objects.equals(partition, quota.partition());
+        return size == quota.limit() && isNamedLike(quota) && Objects.equals(partition, quota.partition());
+    }
+
+    /** Whether a quota is this one, or another one under the same name. */
+    boolean isNamedLike(Quota quota) {
+        return name.equals(quota.name()) && limit.unit().equals(quota.unit());
     }
 
     boolean isKnown(long now) {
@@ -114,7 +119,8 @@ final class LearnedMeter extends Meter {
         return Exact.add(sentAt, reset - (blurred ? Math.min(reset, BLUR_NANOS) : 0));
     }
 
-    private static long reset(Quota quota) {
+    /** How long until there is more, as one answer tells; at most its window. */
+    static long reset(Quota quota) {
         Duration reset = quota.reset() == null ? quota.window() : quota.reset();
         return reset == null ? 0 : Exact.nanos(reset);
     }

@@ -23,6 +23,8 @@ final class Learning {
     private final Routing routing;
     private final Map<Shared, LearnedMeter> shared = new HashMap<>();
     private @Nullable Node regrouped;
+    /** How many answers were heard: a quota that the last one told of knows its number. */
+    private long hearings;
 
     Learning(Mode mode, Generations generations, Routing routing) {
         this.mode = mode;
@@ -40,6 +42,7 @@ final class Learning {
             return false;
         }
         regrouped = null;
+        hearings++;
         List<Quota> quotas = signal.quotas();
         boolean changed = false;
         for (int i = 0; i < quotas.size(); i++) {
@@ -49,10 +52,8 @@ final class Learning {
                 changed = true;
             }
         }
-        if (!changed) {
-            for (Node node = leaf; node != null; node = node.parent) {
-                changed |= unsaid(now, node, ticket, signal, first);
-            }
+        for (Node node = leaf; node != null; node = node.parent) {
+            changed |= unsaid(now, node, leaf, ticket, signal, first);
         }
         return changed;
     }
@@ -81,6 +82,7 @@ final class Learning {
                 left(node, ousted);
             }
         }
+        meter.heardIn = hearings;
         meter.learn(now, ticket.sentAt, quota);
     }
 
@@ -124,11 +126,10 @@ final class Learning {
         return quota.window() == null ? 0 : Exact.nanos(quota.window());
     }
 
-    /** Until when a quota that is empty is known to stay so; {@link Exact#NEVER} if it isn't learned. */
-    long emptyUntil(long now, Node leaf, RateLimitSignal signal, Quota quota) {
-        Learned learned = node(leaf, signal, quota).learned;
-        LearnedMeter meter = learned == null ? null : learned.of(quota);
-        return meter != null && meter.isKnown(now) ? meter.latest() : Exact.NEVER;
+    /** Until when the books of an empty quota hold up a key for {@code delay}; now if they don't, or not for so long. */
+    static long emptyUntil(long now, Node node, Quota quota, long delay) {
+        LearnedMeter meter = node.learned == null ? null : node.learned.of(quota);
+        return meter != null && meter.isKnown(now) && LearnedMeter.reset(quota) >= delay ? meter.latest() : now;
     }
 
     /** The key below which by the last hearing one left others with whom it shared a quota; null if none did. */
@@ -156,20 +157,38 @@ final class Learning {
         return false;
     }
 
-    /** Whoever asked what is left, and got a good answer that doesn't say: then there is nothing to learn any more. */
-    private boolean unsaid(long now, Node node, Ticket ticket, RateLimitSignal signal, boolean first) {
+    /**
+     * Of what an answer leaves out its cost is used, unless it tells of another size under that name. Whoever asked what is
+     * left, and got a good answer that doesn't say: then there is nothing to learn any more.
+     */
+    private boolean unsaid(long now, Node node, Node leaf, Ticket ticket, RateLimitSignal signal, boolean first) {
         Learned learned = node.learned;
         if (learned == null) {
             return false;
         }
         for (LearnedMeter meter : learned.meters()) {
+            if (meter.heardIn == hearings) {
+                continue;
+            }
             if (meter.isKnown(now)) {
-                meter.unsaid(now, first ? ticket.costFor(meter) : 0);
+                meter.unsaid(now, first && !tellsOfAnother(node, leaf, signal, meter) ? ticket.costFor(meter) : 0);
             } else if (meter.knows(ticket) && signal.status() < 500 && !signal.throttled()) {
                 forget(node, meter);
             }
         }
         return true;
+    }
+
+    /** A host may have several quotas under one name: then an answer tells which one its request counts against. */
+    private boolean tellsOfAnother(Node node, Node leaf, RateLimitSignal signal, LearnedMeter meter) {
+        List<Quota> quotas = signal.quotas();
+        for (int i = 0; i < quotas.size(); i++) {
+            Quota quota = quotas.get(i);
+            if (LearnedMeter.teaches(quota) && meter.isNamedLike(quota) && node(leaf, signal, quota) == node) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private void forget(Node node, @Nullable LearnedMeter meter) {

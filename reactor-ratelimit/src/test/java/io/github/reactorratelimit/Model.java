@@ -668,20 +668,24 @@ final class Model {
             demand.leaf.path().forEach(key -> good(key, demand));
         }
         Duration delay = signal.delay();
-        Quota empty =
-                signal.quotas().stream().filter(Quota::exhausted).findFirst().orElse(null);
-        if (delay != null && empty != null) {
+        List<Quota> empty = signal.quotas().stream().filter(Quota::exhausted).toList();
+        if (delay != null && !empty.isEmpty()) {
             empty(about(demand, signal), empty, signal, delay.toNanos());
         }
     }
 
     /** An empty quota closes its key for as long as the server says, unless somebody knows that better. */
-    private void empty(ModelKey key, Quota quota, RateLimitSignal signal, long nanos) {
+    private void empty(ModelKey key, List<Quota> empty, RateLimitSignal signal, long nanos) {
         boolean wholeSeconds = signal.coarse() || nanos % SECOND == 0;
         long sureUntil = now + nanos - (wholeSeconds ? Math.min(nanos, SECOND) : 0);
-        boolean learned = key.quotas.stream().anyMatch(one -> one.isOf(quota) && one.known)
-                && nanos <= settings.maxServerDelayNanos();
-        if (!learned && key.books.stream().noneMatch(books -> isAsEmpty(books, quota, sureUntil))) {
+        boolean ours = empty.stream()
+                .anyMatch(quota -> key.books.stream().anyMatch(books -> isAsEmpty(books, quota, sureUntil)));
+        // Of what is said of a quota more than once its own books have the closest figure; a longer delay is no such thing.
+        boolean learned = nanos <= settings.maxServerDelayNanos()
+                && empty.stream()
+                        .filter(quota -> ModelQuota.spanNanos(quota) >= nanos)
+                        .anyMatch(quota -> key.quotas.stream().anyMatch(one -> one.isOf(quota) && one.known));
+        if (!learned && !ours) {
             closeAsTold(key, nanos, nanos + (signal.coarse() ? SECOND : 0));
         }
     }
@@ -702,12 +706,19 @@ final class Model {
                 .filter(quota -> quota.remaining() >= 0 && ModelQuota.span(quota) != null)
                 .toList();
         for (Quota quota : told) {
-            ModelKey own = keyOfValue(demand, quota.partition());
-            learn(own != null ? own : about(demand, signal), demand, quota);
+            learn(keyOf(demand, signal, quota), demand, quota);
         }
-        if (told.isEmpty()) {
-            demand.leaf.path().forEach(key -> saysNothing(key, demand, signal, first));
+        for (ModelKey key : demand.leaf.path()) {
+            List<Quota> toldHere = told.stream()
+                    .filter(quota -> keyOf(demand, signal, quota) == key)
+                    .toList();
+            saysNothing(key, toldHere, demand, signal, first);
         }
+    }
+
+    private ModelKey keyOf(ModelDemand demand, RateLimitSignal signal, Quota quota) {
+        ModelKey own = keyOfValue(demand, quota.partition());
+        return own != null ? own : about(demand, signal);
     }
 
     private void learn(ModelKey key, ModelDemand demand, Quota quota) {
@@ -734,10 +745,17 @@ final class Model {
         known.answer(now, sentAt, quota);
     }
 
-    private void saysNothing(ModelKey key, ModelDemand demand, RateLimitSignal signal, boolean first) {
+    /** What becomes of a key's quotas that an answer does not mention. */
+    private void saysNothing(
+            ModelKey key, List<Quota> told, ModelDemand demand, RateLimitSignal signal, boolean first) {
         for (ModelQuota quota : List.copyOf(key.quotas)) {
+            if (told.stream().anyMatch(quota::isOf)) {
+                continue;
+            }
             if (quota.known) {
-                quota.left -= first ? demand.dueCost(quota.unit) : 0;
+                // One of the same name says that the other one was used.
+                boolean used = first && told.stream().noneMatch(quota::hasNameOf);
+                quota.left -= used ? demand.dueCost(quota.unit) : 0;
             } else if (demand.granted > quota.began && signal.status() < 500 && !signal.throttled()) {
                 forget(key, quota);
             }

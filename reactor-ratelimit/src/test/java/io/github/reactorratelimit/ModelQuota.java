@@ -33,10 +33,13 @@ final class ModelQuota {
     }
 
     boolean isOf(Quota quota) {
-        return first.name().equals(quota.name())
-                && first.unit().equals(quota.unit())
+        return hasNameOf(quota)
                 && first.limit() == quota.limit()
                 && Objects.equals(first.partition(), quota.partition());
+    }
+
+    boolean hasNameOf(Quota quota) {
+        return first.name().equals(quota.name()) && first.unit().equals(quota.unit());
     }
 
     long size() {
@@ -47,15 +50,20 @@ final class ModelQuota {
         return quota.reset() != null ? quota.reset() : quota.window();
     }
 
+    static long spanNanos(Quota quota) {
+        Duration span = span(quota);
+        return span == null ? 0 : span.toNanos();
+    }
+
     /** The earliest instant of the reset that an answer allows: whole seconds may be cut off or rounded up. */
     static long earliest(long sentAt, Quota quota) {
-        long nanos = Objects.requireNonNull(span(quota)).toNanos();
+        long nanos = spanNanos(quota);
         boolean whole = quota.coarse() || nanos % SECOND == 0;
         return sentAt + Math.max(0, nanos - (whole ? SECOND : 0));
     }
 
     private static long latest(long now, Quota quota) {
-        return now + Objects.requireNonNull(span(quota)).toNanos() + (quota.coarse() ? SECOND : 0);
+        return now + spanNanos(quota) + (quota.coarse() ? SECOND : 0);
     }
 
     /** Once the reset is surely over nothing is known any more. */

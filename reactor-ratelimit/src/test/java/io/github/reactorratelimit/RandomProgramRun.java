@@ -84,6 +84,10 @@ final class RandomProgramRun {
             left(2, 2, Duration.ofSeconds(2), false, "u2"),
             left(2, 3, Duration.ofSeconds(2), false, "shared"),
             left(0, 3, Duration.ofMillis(1_700), false, "shared"),
+            left(List.of("minute", "day"), 4, Duration.ofSeconds(2), 3, Duration.ofSeconds(5), null),
+            left(List.of("minute", "day"), 2, Duration.ofMillis(900), 0, Duration.ofMillis(1_600), null),
+            left(List.of("minute"), 3, Duration.ofSeconds(2), 0, Duration.ZERO, null),
+            left(List.of("day"), 0, Duration.ofSeconds(3), 0, Duration.ZERO, Duration.ofSeconds(5)),
             used(0.85),
             used(0.9),
             used(1.3));
@@ -99,6 +103,26 @@ final class RandomProgramRun {
         return remaining > 0
                 ? signal.build()
                 : signal.delay(reset).coarse(coarse).build();
+    }
+
+    /** What is left of one or two quotas under names of their own, and a hint. */
+    private static RateLimitSignal left(
+            List<String> names,
+            long one,
+            Duration oneReset,
+            long other,
+            Duration otherReset,
+            @Nullable Duration hint) {
+        List<Quota> quotas = new ArrayList<>();
+        quotas.add(new Quota(names.get(0), Limit.REQUESTS, 6, one, -1, oneReset, null, null));
+        if (names.size() > 1) {
+            quotas.add(new Quota(names.get(1), Limit.REQUESTS, 8, other, -1, otherReset, null, null));
+        }
+        Duration longest = quotas.stream()
+                .filter(Quota::exhausted)
+                .map(Quota::reset)
+                .reduce(hint, (a, b) -> a == null || (b != null && b.compareTo(a) > 0) ? b : a);
+        return RateLimitSignal.of(200).quotas(quotas).delay(longest).build();
     }
 
     private static RateLimitSignal used(double share) {
