@@ -32,7 +32,7 @@ final class Cooldowns {
         this.news = news;
         this.generations = generations;
         this.routing = new Routing(tree);
-        this.learning = new Learning(settings.learning(), generations, routing);
+        this.learning = new Learning(settings, generations, routing);
     }
 
     /** Whether a node is closed on the server's word for longer than is obeyed. */

@@ -6,6 +6,7 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -18,13 +19,28 @@ final class Learned {
     private static final LearnedMeter[] NONE = {};
 
     private LearnedMeter[] meters = NONE;
+    /** Per lane, its shares of them; an empty row for a lane that may use all of each. */
+    private Meter[][] shares = {};
 
     LearnedMeter[] meters() {
         return meters;
     }
 
-    boolean isEmpty() {
-        return meters.length == 0;
+    /** What a lane may use of them, if that is not all. */
+    Meter[] shares(int lane) {
+        return lane < shares.length ? shares[lane] : NONE;
+    }
+
+    private void setMeters(LearnedMeter[] changed, int lanes) {
+        meters = changed;
+        shares = new Meter[lanes][];
+        for (int lane = 0; lane < lanes; lane++) {
+            int of = lane;
+            shares[lane] = Arrays.stream(changed)
+                    .map(meter -> meter.share(of))
+                    .filter(Objects::nonNull)
+                    .toArray(Meter[]::new);
+        }
     }
 
     @Nullable
@@ -65,7 +81,7 @@ final class Learned {
         }
         LearnedMeter[] more = Arrays.copyOf(meters, meters.length + 1);
         more[more.length - 1] = meter;
-        meters = more;
+        setMeters(more, node.slots.length);
         meter.join(node);
         return oldest;
     }
@@ -92,7 +108,7 @@ final class Learned {
                 fewer[kept++] = meter;
             }
         }
-        meters = fewer;
+        setMeters(fewer, node.slots.length);
     }
 
     long readyAt(long now, Demand demand) {
@@ -103,44 +119,63 @@ final class Learned {
         return at;
     }
 
-    long expectedAt(long now, Demand demand, long ahead) {
+    long expectedAt(long now, Demand demand, int lane, long ahead) {
         long at = now;
         for (LearnedMeter meter : meters) {
             at = Math.max(at, meter.expectedAt(now, meter.countsRequests ? ahead : 0, demand.costFor(meter)));
+        }
+        for (Meter share : shares(lane)) {
+            at = Math.max(at, share.expectedAt(now, share.countsRequests ? ahead : 0, demand.costFor(share)));
         }
         return at;
     }
 
     /** Even what costs nothing in a quota's unit is out, and may be what asks for it. */
-    void take(long now, Demand demand, Booking.Phase phase) {
+    void take(long now, Demand demand, int lane, Booking.Phase phase) {
         for (LearnedMeter meter : meters) {
             meter.take(now, demand.costFor(meter), phase);
         }
+        for (Meter share : shares(lane)) {
+            share.take(now, demand.costFor(share), phase);
+        }
     }
 
-    void moved(long now, Ticket ticket, Booking.Phase to) {
+    void moved(long now, Ticket ticket, int lane, Booking.Phase to) {
         for (LearnedMeter meter : meters) {
             meter.isKnown(now);
             if (meter.knows(ticket)) {
-                meter.moved(now, ticket.costFor(meter), ticket.phase, ticket.at, ticket.sentAt, to);
+                long cost = ticket.costFor(meter);
+                LearnedShare share = meter.share(lane);
+                meter.moved(now, cost, ticket.phase, ticket.at, ticket.sentAt, to);
+                if (share != null) {
+                    share.moved(now, cost, ticket.phase, ticket.at, ticket.sentAt, to);
+                }
             }
         }
     }
 
-    void settle(long now, Ticket ticket, String unit, long delta) {
+    void settle(long now, Ticket ticket, int lane, String unit, long delta) {
         for (LearnedMeter meter : meters) {
             meter.isKnown(now);
             if (meter.knows(ticket) && meter.limit.unit().equals(unit)) {
+                LearnedShare share = meter.share(lane);
                 meter.settle(now, delta, ticket);
+                if (share != null) {
+                    share.settle(now, delta, ticket);
+                }
             }
         }
     }
 
-    void refund(long now, Ticket ticket) {
+    void refund(long now, Ticket ticket, int lane) {
         for (LearnedMeter meter : meters) {
             meter.isKnown(now);
             if (meter.knows(ticket)) {
+                LearnedShare share = meter.share(lane);
                 meter.refund(now, ticket.costFor(meter), ticket);
+                if (share != null) {
+                    share.refund(now, ticket.costFor(meter), ticket);
+                }
             }
         }
     }

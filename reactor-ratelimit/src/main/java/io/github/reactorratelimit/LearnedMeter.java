@@ -48,8 +48,10 @@ final class LearnedMeter extends Meter {
     long heardIn;
 
     private final List<Node> members = new ArrayList<>(1);
+    /** Per lane; null for a lane that may use all of it, and altogether where every lane may. */
+    private final @Nullable LearnedShare @Nullable [] shares;
 
-    LearnedMeter(Quota quota, long nanosPerWindow, Generations generations, boolean paced) {
+    LearnedMeter(Quota quota, long nanosPerWindow, Generations generations, boolean paced, Lanes lanes) {
         super(Limit.learned(Math.max(1, Math.max(quota.limit(), quota.remaining())), nanosPerWindow, quota.unit()));
         this.name = quota.name();
         this.partition = quota.partition();
@@ -57,6 +59,24 @@ final class LearnedMeter extends Meter {
         this.generations = generations;
         this.paced = paced;
         this.since = generations.next();
+        this.shares = shares(lanes);
+    }
+
+    private @Nullable LearnedShare @Nullable [] shares(Lanes lanes) {
+        @Nullable LearnedShare @Nullable [] parts = null;
+        for (int lane = 0; lane < lanes.count(); lane++) {
+            if (!lanes.share(lane).isWhole()) {
+                parts = parts == null ? new @Nullable LearnedShare[lanes.count()] : parts;
+                parts[lane] = new LearnedShare(this, lanes.share(lane));
+            }
+        }
+        return parts;
+    }
+
+    /** What a lane may use of it; null if that is all. */
+    @Nullable
+    LearnedShare share(int lane) {
+        return shares == null ? null : shares[lane];
     }
 
     /** A further key that counts against it. What is in flight there is noticed, but stands in no books. */
@@ -85,6 +105,22 @@ final class LearnedMeter extends Meter {
         out = 0;
         outCost = 0;
         bare.clear();
+        for (int lane = 0; shares != null && lane < shares.length; lane++) {
+            LearnedShare share = shares[lane];
+            if (share != null) {
+                share.begin();
+            }
+        }
+    }
+
+    /** Of the window that begins, so much is used by this lane, and nothing by the others. */
+    private void resetShares(int byLane, long cost) {
+        for (int lane = 0; shares != null && lane < shares.length; lane++) {
+            LearnedShare share = shares[lane];
+            if (share != null) {
+                share.reset(lane == byLane ? cost : 0);
+            }
+        }
     }
 
     /** Whether an answer can teach something about it: what is left, and until when. */
@@ -130,11 +166,12 @@ final class LearnedMeter extends Meter {
     }
 
     /**
-     * An answer to a request that was sent at {@code sentAt}. Inside one window the lower figure wins, however late its
-     * answer comes; a later window replaces it.
+     * An answer to a request of this lane and cost. Inside one window the lower figure wins, however late its answer comes;
+     * a later window replaces it.
      */
-    void learn(long now, long sentAt, Quota quota) {
+    void learn(long now, Booking permit, int lane, long cost, Quota quota) {
         advance(now);
+        long sentAt = permit.sentAt;
         long from = earliestReset(sentAt, quota);
         long to = latestReset(now, quota);
         boolean laterWindow = from >= latest || (!known && sentAt >= latest);
@@ -148,6 +185,7 @@ final class LearnedMeter extends Meter {
             earliest = from;
             latest = to;
             bare.clear();
+            resetShares(lane, cost);
         }
     }
 
@@ -163,6 +201,7 @@ final class LearnedMeter extends Meter {
         if (known && now >= latest) {
             known = false;
             begin();
+            resetShares(0, 0);
         }
         while (bare.size() > 0 && now - bare.time(0) >= Ramp.LEASE_NANOS) {
             bare.removeFirst();

@@ -19,6 +19,7 @@ final class Learning {
     }
 
     private final Mode mode;
+    private final Lanes lanes;
     private final Generations generations;
     private final Routing routing;
     private final Map<Shared, LearnedMeter> shared = new HashMap<>();
@@ -26,8 +27,9 @@ final class Learning {
     /** How many answers were heard: a quota that the last one told of knows its number. */
     private long hearings;
 
-    Learning(Mode mode, Generations generations, Routing routing) {
-        this.mode = mode;
+    Learning(Settings settings, Generations generations, Routing routing) {
+        this.mode = settings.learning();
+        this.lanes = settings.lanes();
         this.generations = generations;
         this.routing = routing;
     }
@@ -83,7 +85,7 @@ final class Learning {
             }
         }
         meter.heardIn = hearings;
-        meter.learn(now, ticket.sentAt, quota);
+        meter.learn(now, ticket, ticket.slot == null ? 0 : ticket.slot.lane, ticket.costFor(meter), quota);
     }
 
     /** Keys that differ in their route only and are told of the same partition share its books; never two tokens or users. */
@@ -94,12 +96,15 @@ final class Learning {
                 || parent == null
                 || others == null
                 || routing.keyed(node, quota.partition()) != null) {
-            return new LearnedMeter(quota, period(quota), generations, mode == Mode.PACED);
+            return books(quota);
         }
         Shared key = new Shared(parent, others, quota.name(), quota.unit(), quota.limit(), quota.partition());
         shared.values().removeIf(meter -> meter.members().isEmpty());
-        return shared.computeIfAbsent(
-                key, k -> new LearnedMeter(quota, period(quota), generations, mode == Mode.PACED));
+        return shared.computeIfAbsent(key, k -> books(quota));
+    }
+
+    private LearnedMeter books(Quota quota) {
+        return new LearnedMeter(quota, period(quota), generations, mode == Mode.PACED, lanes);
     }
 
     private record Shared(

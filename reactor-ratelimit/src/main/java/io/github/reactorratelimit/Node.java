@@ -129,7 +129,8 @@ final class Node {
     }
 
     long shareReadyAt(long now, Demand demand, int lane) {
-        return latest(shares[lane], now, demand);
+        long at = latest(shares[lane], now, demand);
+        return learned == null ? at : Math.max(at, latest(learned.shares(lane), now, demand));
     }
 
     private static long latest(Meter[] meters, long now, Demand demand) {
@@ -149,7 +150,7 @@ final class Node {
         for (Meter meter : shares[lane]) {
             at = Math.max(at, expectedAt(meter, now, demand, ahead));
         }
-        return learned == null ? at : Math.max(at, learned.expectedAt(now, demand, ahead));
+        return learned == null ? at : Math.max(at, learned.expectedAt(now, demand, lane, ahead));
     }
 
     private static long expectedAt(Meter meter, long now, Demand demand, long ahead) {
@@ -178,7 +179,7 @@ final class Node {
         take(shares[lane], now, demand, phase);
         boolean bare = phase == Booking.Phase.HEADED;
         if (learned != null) {
-            learned.take(now, demand, phase);
+            learned.take(now, demand, lane, phase);
         }
         if (ramp != null) {
             ramp.take(now, bare);
@@ -200,7 +201,7 @@ final class Node {
         moved(shares[lane], now, ticket, to);
         unanswered -= to == Booking.Phase.SENT ? 0 : 1;
         if (learned != null) {
-            learned.moved(now, ticket, to);
+            learned.moved(now, ticket, lane, to);
         }
     }
 
@@ -216,7 +217,7 @@ final class Node {
         settle(meters, now, ticket, unit, delta);
         settle(shares[lane], now, ticket, unit, delta);
         if (learned != null) {
-            learned.settle(now, ticket, unit, delta);
+            learned.settle(now, ticket, lane, unit, delta);
         }
     }
 
@@ -233,7 +234,7 @@ final class Node {
         refund(shares[lane], now, ticket);
         unanswered -= ticket.phase == Booking.Phase.HEADED ? 0 : 1;
         if (learned != null) {
-            learned.refund(now, ticket);
+            learned.refund(now, ticket, lane);
         }
     }
 

@@ -239,8 +239,13 @@ public final class RateLimiterSpec {
      * Learns from responses what nobody configured: what is left of a quota, and until when. The first call of a key goes
      * alone and finds out; from then on no more go than the last figure leaves beside what is in flight, until the reset,
      * after which one call finds out again. Learned figures only tighten: configured limits stay the bound. If a key's
-     * responses say nothing, its configured limits apply, or else it is tried out with more and more calls at once. Off
-     * unless said.
+     * responses say nothing, its configured limits apply, or else it is tried out with more and more calls at once. Lanes
+     * have their shares of a learned quota too. Off unless said.
+     *
+     * <p>What is learned belongs to the key that the response names, or else to the narrowest one. Keys that differ in
+     * nothing but their route ({@code endpoint}, {@code method} or {@code route}) and are told of the same partition share
+     * what is learned of it; two tokens or users never do. Of one key, at most eight quotas are kept: a ninth takes the
+     * place of the one that was learned first.
      *
      * @return the changed spec
      */

@@ -59,7 +59,8 @@ final class Snapshots {
                 at = node.ramp.readyAt(now);
                 blockedBy = null;
             }
-            for (Meter[] meters : List.of(node.allMeters(), node.shares[slot.lane])) {
+            Meter[] learned = node.learned == null ? new Meter[0] : node.learned.shares(slot.lane);
+            for (Meter[] meters : List.of(node.allMeters(), node.shares[slot.lane], learned)) {
                 for (Meter meter : meters) {
                     long ready = meter.readyAt(now, first.demand.costFor(meter));
                     if (ready > at) {

@@ -99,7 +99,7 @@ final class Model {
                 turn.passedOverSince = now;
             }
             boolean fits = readyAt(key, candidate.asked) <= now;
-            if (!fits || kept || key.shareReadyAt(now, candidate.asked, lane) > now) {
+            if (!fits || kept || shareReadyAt(key, candidate.asked, lane) > now) {
                 turn.openSince = ModelTurn.NOT_OPEN;
             } else if (turn.openSince == ModelTurn.NOT_OPEN) {
                 turn.openSince = ++count;
@@ -212,7 +212,7 @@ final class Model {
         ModelDemand candidate = candidate(key, lane);
         return candidate != null
                 && readyAt(key, candidate.asked) <= now
-                && key.shareReadyAt(now, candidate.asked, lane) > now;
+                && shareReadyAt(key, candidate.asked, lane) > now;
     }
 
     /** When a demand fits a key: its limits, what is known of its quotas, and its trial. */
@@ -222,6 +222,25 @@ final class Model {
             at = Math.max(at, readyAt(quota, demand.cost(quota.unit)));
         }
         return at;
+    }
+
+    /** When a demand fits its lane's share of a key's limits and quotas. */
+    private long shareReadyAt(ModelKey key, Demand demand, int lane) {
+        return Math.max(key.shareReadyAt(now, demand, lane), quotaShareReadyAt(key, demand, lane, 0));
+    }
+
+    private long quotaShareReadyAt(ModelKey key, Demand demand, int lane, long ahead) {
+        Share share = settings.lanes().share(lane);
+        return key.quotas.stream()
+                .filter(quota -> !share.isWhole())
+                .mapToLong(quota -> quota.shareReadyAt(
+                        now,
+                        lane,
+                        share,
+                        quota.unit.equals(Limit.REQUESTS) ? ahead : 0,
+                        demand.cost(quota.unit)))
+                .max()
+                .orElse(now);
     }
 
     private long trialReadyAt(ModelKey key) {
@@ -324,6 +343,7 @@ final class Model {
             for (ModelQuota quota : key.quotas) {
                 quota.lastGrantAt = now;
                 quota.left -= demand.isBare() && quota.known ? demand.asked.cost(quota.unit) : 0;
+                quota.taken.put(demand, demand.asked.cost(quota.unit));
             }
         }
     }
@@ -347,7 +367,7 @@ final class Model {
             ModelDemand candidate = candidate(key, lane);
             if (candidate != null && turn.openSince == ModelTurn.NOT_OPEN) {
                 next = Math.min(next, later(readyAt(key, candidate.asked)));
-                next = Math.min(next, later(key.shareReadyAt(now, candidate.asked, lane)));
+                next = Math.min(next, later(shareReadyAt(key, candidate.asked, lane)));
                 next = Math.min(next, later(Exact.add(turn.passedOverSince, settings.ageingNanos())));
             }
         }
@@ -507,7 +527,7 @@ final class Model {
     private boolean fitsEverywhere(ModelDemand demand) {
         return demand.leaf.path().stream()
                 .allMatch(key ->
-                        readyAt(key, demand.asked) <= now && key.shareReadyAt(now, demand.asked, demand.lane) <= now);
+                        readyAt(key, demand.asked) <= now && shareReadyAt(key, demand.asked, demand.lane) <= now);
     }
 
     /** Why a demand may not wait, or null: no room, a server's wait that isn't obeyed, a wait known to be too long. */
@@ -537,7 +557,9 @@ final class Model {
         return demand.leaf.path().stream()
                 .mapToLong(key -> Math.max(
                         key.expectedAt(now, demand.asked, demand.lane, ahead),
-                        expectedByQuotas(key, demand.asked, ahead)))
+                        Math.max(
+                                expectedByQuotas(key, demand.asked, ahead),
+                                quotaShareReadyAt(key, demand.asked, demand.lane, ahead))))
                 .max()
                 .orElse(now);
     }
@@ -577,6 +599,14 @@ final class Model {
                 long cost = demand.asked.cost(quota.unit);
                 long at = readyAt(quota, cost);
                 long has = available(quota) - (at <= now ? cost : 0);
+                left = at > readyAt ? has : at == readyAt ? Math.min(left, has) : left;
+                readyAt = Math.max(readyAt, at);
+            }
+            Share share = settings.lanes().share(demand.lane);
+            for (ModelQuota quota : share.isWhole() ? List.<ModelQuota>of() : key.quotas) {
+                long cost = demand.asked.cost(quota.unit);
+                long at = quota.shareReadyAt(now, demand.lane, share, 0, cost);
+                long has = quota.left(demand.lane, share) - (at <= now ? cost : 0);
                 left = at > readyAt ? has : at == readyAt ? Math.min(left, has) : left;
                 readyAt = Math.max(readyAt, at);
             }
@@ -623,6 +653,7 @@ final class Model {
     private void costs(ModelDemand demand, String unit, long actual) {
         if (demand.isCharged() && demand.settled.putIfAbsent(unit, actual) == null) {
             correct(demand, books -> books.limit.unit().equals(unit), actual - demand.asked.cost(unit));
+            demand.leaf.path().forEach(key -> key.quotas.forEach(quota -> quota.settled(demand, unit)));
         }
     }
 
@@ -742,7 +773,7 @@ final class Model {
             known.keys.add(key);
             known.began = ++count;
         }
-        known.answer(now, sentAt, quota);
+        known.answer(now, demand, sentAt, quota);
     }
 
     /** What becomes of a key's quotas that an answer does not mention. */
@@ -946,6 +977,9 @@ final class Model {
                     for (ModelQuota quota : key.quotas) {
                         boolean mayBeUsed = !refund && demand.isUnanswered() && demand.granted > quota.began;
                         quota.left -= mayBeUsed && quota.known ? demand.dueCost(quota.unit) : 0;
+                        if (refund) {
+                            quota.refunded(demand);
+                        }
                     }
                     if (isAnswer && demand.isAwaited(now)) {
                         good(key, demand);

@@ -1,9 +1,12 @@
 package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.signal.Quota;
+import java.math.BigInteger;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -25,6 +28,9 @@ final class ModelQuota {
     long notBefore;
     long notAfter = Long.MIN_VALUE;
     long lastGrantAt;
+
+    /** What each counts in its lane's share of this window. */
+    final Map<ModelDemand, Long> taken = new LinkedHashMap<>();
 
     ModelQuota(Quota first, long count) {
         this.first = first;
@@ -71,10 +77,51 @@ final class ModelQuota {
         if (known && now >= notAfter) {
             known = false;
             began = count;
+            taken.clear();
         }
     }
 
-    void answer(long now, long sentAt, Quota quota) {
+    /** Whether a demand's cost may still turn out to be another one. */
+    private boolean isOpen(ModelDemand demand) {
+        return demand.isUnanswered() && demand.granted > began;
+    }
+
+    void settled(ModelDemand demand, String settledUnit) {
+        if (isOpen(demand) && settledUnit.equals(unit)) {
+            taken.put(demand, demand.dueCost(unit));
+        }
+    }
+
+    void refunded(ModelDemand demand) {
+        if (isOpen(demand)) {
+            taken.remove(demand);
+        }
+    }
+
+    private long share(Share share) {
+        BigInteger[] part = share.fraction();
+        return Math.max(
+                1, BigInteger.valueOf(size()).multiply(part[0]).divide(part[1]).longValueExact());
+    }
+
+    /** What is left of a lane's share. */
+    long left(int lane, Share share) {
+        return share(share)
+                - (!known
+                        ? 0
+                        : taken.entrySet().stream()
+                                .filter(one -> one.getKey().lane == lane)
+                                .mapToLong(Map.Entry::getValue)
+                                .sum());
+    }
+
+    /** When so much of a lane's share is left: all of it is enough for anybody. */
+    long shareReadyAt(long now, int lane, Share share, long ahead, long cost) {
+        boolean fits = cost == 0 || ahead + Math.min(cost, share(share)) <= left(lane, share);
+        return fits || !known ? now : notAfter;
+    }
+
+    void answer(long now, ModelDemand demand, long sentAt, Quota quota) {
         long from = earliest(sentAt, quota);
         long to = latest(now, quota);
         boolean later = from >= notAfter || (!known && sentAt >= notAfter);
@@ -84,6 +131,8 @@ final class ModelQuota {
                 left = quota.remaining();
                 notBefore = from;
                 notAfter = to;
+                taken.keySet().removeIf(one -> !isOpen(one));
+                taken.put(demand, demand.dueCost(unit));
             }
         } else if (known && to > notBefore) {
             left = Math.min(left, quota.remaining());
