@@ -95,10 +95,10 @@ final class Admission {
                 long now = begin(scheduler, raw);
                 leaf = leaf(now, demand, keys, limits);
                 // A ticket that was cancelled before it got here is done.
-                left = leaf != null && ticket.stage != Stage.NEW;
+                left = leaf != null && ticket.stage() != Stage.NEW;
                 if (leaf != null && !left) {
                     admit(now, ticket, leaf, lane, restNanos, maxWaitNanos);
-                    decided = ticket.stage == Stage.HELD || ticket.refusal() != null;
+                    decided = ticket.stage() == Stage.HELD || ticket.refusal() != null;
                     queue = decided || herald == null ? null : room.queue(now, ticket);
                 }
                 out = finish(now);
@@ -230,7 +230,7 @@ final class Admission {
             long now;
             Limit limit = null;
             BarePermit permit = null;
-            int generation = 0;
+            long generation = 0;
             Ticket out;
             synchronized (monitor) {
                 now = begin(scheduler, raw);
@@ -289,7 +289,7 @@ final class Admission {
     boolean sent(Ticket ticket) {
         boolean[] first = new boolean[1];
         pass(now -> {
-            first[0] = ticket.stage == Stage.HELD && ticket.phase == Phase.UNSENT;
+            first[0] = ticket.stage() == Stage.HELD && ticket.phase == Phase.UNSENT;
             if (first[0]) {
                 ticket.sentTold = true;
                 room.move(now, ticket, Phase.SENT);
@@ -305,7 +305,7 @@ final class Admission {
     /** From now on the attempt has {@code nanos} until its head, or until what follows it is over. */
     void watch(Ticket ticket, long nanos, boolean pastHead) {
         pass(now -> {
-            if (ticket.stage == Stage.HELD && (pastHead || ticket.phase != Phase.HEADED)) {
+            if (ticket.stage() == Stage.HELD && (pastHead || ticket.phase != Phase.HEADED)) {
                 timers.set(ticket, Exact.add(now, nanos));
             }
         });
@@ -335,8 +335,8 @@ final class Admission {
         Ending ending = null;
         synchronized (monitor) {
             long now = begin(scheduler, raw);
-            counts = ticket.stage == Stage.HELD || (!release && ticket.stage == Stage.RELEASED);
-            if (ticket.stage == Stage.HELD || !release) {
+            counts = ticket.stage() == Stage.HELD || (!release && ticket.stage() == Stage.RELEASED);
+            if (ticket.stage() == Stage.HELD || !release) {
                 // The server did not count it, as GitHub doesn't count a 304.
                 free = signal.cost() == 0 && room.correct(now, ticket, Limit.REQUESTS, 0);
                 throttle = room.hear(now, ticket, signal, pauseNanos, random);
@@ -441,7 +441,7 @@ final class Admission {
         boolean asked;
         synchronized (monitor) {
             now = begin(scheduler, raw);
-            asked = ticket.stage != Stage.NEW; // Else who asks for it sees that it has left.
+            asked = ticket.stage() != Stage.NEW; // Else who asks for it sees that it has left.
             heldNanos = now - ticket.sentAt;
             ending = room.end(now, ticket, how);
             out = finish(now);
@@ -520,7 +520,7 @@ final class Admission {
         tree.root.advance(now);
         nodes.forEach(node -> node.advance(now));
         tree.change(rootLimits, scopes);
-        int generation = generations.next();
+        long generation = generations.next();
         tree.root.change(now, rootLimits, settings.lanes(), generation);
         for (Node node : nodes) {
             node.change(now, limits.getOrDefault(node, List.of()), settings.lanes(), generation);

@@ -70,7 +70,6 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     private final Limited<T> limited;
     private final CoreSubscriber<? super T> actual;
-    private final boolean first;
     private @Nullable Context context;
     /** What ends the attempt when the time to drain is over; one of our own, an adapter's, or that there is none. */
     private volatile @Nullable Runnable draining;
@@ -82,7 +81,11 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         super(demand, retries);
         this.limited = limited;
         this.actual = actual;
-        this.first = retries == null;
+    }
+
+    /** Whether it is the call's first attempt, and so the caller's subscription: all others stand at the front. */
+    private boolean isFirst() {
+        return !front;
     }
 
     @Override
@@ -339,7 +342,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     @Override
     public final int number() {
         Retries behind = retries;
-        return first || behind == null ? 1 : behind.attempts() + (state == IDLE || state == WAITING ? 1 : 0);
+        return isFirst() || behind == null ? 1 : behind.attempts() + (state == IDLE || state == WAITING ? 1 : 0);
     }
 
     @Override
@@ -528,7 +531,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
      * @param early the source is not at its end and has to be cancelled
      */
     private boolean end(Throwable outcome, boolean early) {
-        boolean handsOn = first && outcome instanceof Again;
+        boolean handsOn = isFirst() && outcome instanceof Again;
         int judged = state == OVERDUE ? OVERDUE : ANSWERED;
         if (!STATE.compareAndSet(this, judged, handsOn ? HANDED_ON : DONE)) {
             return false;

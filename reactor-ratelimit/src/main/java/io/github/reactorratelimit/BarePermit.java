@@ -13,10 +13,10 @@ class BarePermit extends Ticket implements Permit {
     }
 
     /** The permit of a grant that is made already, for limits that hold nothing. */
-    static BarePermit granted(Admission admission, Demand demand, Slot slot, long at, int generation) {
+    static BarePermit granted(Admission admission, Demand demand, Slot slot, long at, long generation) {
         BarePermit permit = new BarePermit(admission, demand);
         permit.slot = slot;
-        permit.stage = Stage.HELD;
+        permit.stage(Stage.HELD);
         permit.phase = Phase.HEADED;
         permit.joinedAt = at;
         permit.at = at;

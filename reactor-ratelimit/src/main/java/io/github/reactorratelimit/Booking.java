@@ -23,5 +23,5 @@ abstract class Booking extends Timed {
     /** When it was sent, in limiter time; while it waits, when it joined. */
     long sentAt;
     /** The limiter's generation when it was granted: which closings it cannot have known, and which books it is not in. */
-    int generation;
+    long generation;
 }

@@ -32,10 +32,10 @@ final class Breaker {
     private int count;
     private int failures;
     private boolean open;
-    private int since;
+    private long since;
 
     /** A call is over; whether its key has to rest now. */
-    boolean over(long now, boolean failure, int generation) {
+    boolean over(long now, boolean failure, long generation) {
         if (generation < since) {
             return false;
         }
@@ -49,7 +49,7 @@ final class Breaker {
     }
 
     /** From here on its key rests, and then one call of this generation or a later one finds out. */
-    void open(int generation) {
+    void open(long generation) {
         open = true;
         since = generation;
         first = 0;

@@ -25,7 +25,7 @@ final class Breakers {
 
     /** A response came; that its key rests for it, or null. */
     @Nullable
-    Throttle answered(long now, Node leaf, int permitGeneration, RateLimitSignal signal, double random) {
+    Throttle answered(long now, Node leaf, long permitGeneration, RateLimitSignal signal, double random) {
         if (!settings.breaker() || signal.throttled() || signal.terminal() != null) {
             return null;
         }
@@ -36,12 +36,12 @@ final class Breakers {
 
     /** No response came in time; that its key rests for it, or null. */
     @Nullable
-    Throttle timedOut(long now, Node leaf, int permitGeneration, double random) {
+    Throttle timedOut(long now, Node leaf, long permitGeneration, double random) {
         return settings.breaker() ? over(now, leaf, RateLimitSignal.none(0), true, permitGeneration, random) : null;
     }
 
     private @Nullable Throttle over(
-            long now, Node leaf, RateLimitSignal signal, boolean failure, int permitGeneration, double random) {
+            long now, Node leaf, RateLimitSignal signal, boolean failure, long permitGeneration, double random) {
         Breaker breaker = leaf.breaker;
         if (breaker == null) {
             breaker = new Breaker();
@@ -50,7 +50,7 @@ final class Breakers {
         if (!breaker.over(now, failure, permitGeneration)) {
             return null;
         }
-        int generation = generations.next();
+        long generation = generations.next();
         breaker.open(generation);
         leaf.ramp().begin(generation, false);
         double extra = Breaker.REST_NANOS * settings.jitter() * random;

@@ -81,7 +81,7 @@ final class Cooldowns {
         return named == null ? leaf : named;
     }
 
-    private void answered(long now, Node leaf, int permitGeneration) {
+    private void answered(long now, Node leaf, long permitGeneration) {
         for (Node node = leaf; node != null; node = node.parent) {
             if (node.ramp != null && node.ramp.answered(now, permitGeneration)) {
                 changed = true;
@@ -90,7 +90,7 @@ final class Cooldowns {
     }
 
     /** A usage figure slows its scope down before anybody is refused. */
-    private void used(long now, Node leaf, int permitGeneration, RateLimitSignal signal) {
+    private void used(long now, Node leaf, long permitGeneration, RateLimitSignal signal) {
         double usage = Usage.of(signal);
         if (usage >= Ramp.USED) {
             Node node = about(leaf, signal);
@@ -114,7 +114,7 @@ final class Cooldowns {
      * A refusal closes the key that it names. If it names none, it closes the narrowest, and the wider one too once a
      * second key below that is refused while the first is still closed for it.
      */
-    private Throttle refused(long now, Node leaf, int permitGeneration, RateLimitSignal signal, double random) {
+    private Throttle refused(long now, Node leaf, long permitGeneration, RateLimitSignal signal, double random) {
         Node named = routing.named(leaf, signal);
         Node node = named == null ? leaf : named;
         Throttle throttle = refuse(now, node, permitGeneration, signal, random);
@@ -130,7 +130,7 @@ final class Cooldowns {
         return throttle;
     }
 
-    private Throttle refuse(long now, Node node, int permitGeneration, RateLimitSignal signal, double random) {
+    private Throttle refuse(long now, Node node, long permitGeneration, RateLimitSignal signal, double random) {
         Gate gate = node.gate;
         boolean nextWave = permitGeneration >= gate.generation || gate.generation == 0;
         if (nextWave) {

@@ -17,7 +17,7 @@ public final class Decision {
     private final Demand demand;
     private final @Nullable Slot slot;
     private final long grantedAt;
-    private final int generation;
+    private final long generation;
     private @Nullable BarePermit permit;
 
     Decision(
@@ -29,7 +29,7 @@ public final class Decision {
             Demand demand,
             @Nullable Slot slot,
             long grantedAt,
-            int generation,
+            long generation,
             @Nullable BarePermit permit) {
         this.waitNanos = waitNanos;
         this.remaining = remaining;

@@ -11,7 +11,7 @@ final class Gate {
     /** Closed until then; in the past if open. */
     long closedUntil = Long.MIN_VALUE;
     /** A permit of an earlier generation cannot have known of this closing. */
-    int generation;
+    long generation;
     /** Consecutive waves of refusals. */
     int waves;
     /** Until then the server itself said to wait, without our margins: that is what the longest obeyed delay bounds. */

@@ -6,14 +6,14 @@ package io.github.reactorratelimit;
  */
 final class Generations {
 
-    private int current;
+    private long current;
 
-    int current() {
+    long current() {
         return current;
     }
 
     /** From here on permits are told apart from those of before. */
-    int next() {
+    long next() {
         return ++current;
     }
 }

@@ -14,7 +14,7 @@ final class JointBooks {
     private JointBooks() {}
 
     /** The books of both; permits granted from {@code generation} on stand in all of them. */
-    static Meter[] of(long now, Meter[] mine, Meter[] theirs, int generation) {
+    static Meter[] of(long now, Meter[] mine, Meter[] theirs, long generation) {
         if (mine.length + theirs.length == 0) {
             return mine;
         }
@@ -36,7 +36,7 @@ final class JointBooks {
         return all.toArray(new Meter[0]);
     }
 
-    private static void join(long now, Meter meter, @Nullable Meter other, int generation) {
+    private static void join(long now, Meter meter, @Nullable Meter other, long generation) {
         if (other == null) {
             meter.disown(now);
             meter.since = generation;

@@ -10,7 +10,7 @@ abstract class Meter {
     /** Costs are looked up by it at every decision; the common one is worth a flag. */
     final boolean countsRequests;
     /** The limiter's generation when these books were opened: earlier permits don't stand in them. */
-    int since;
+    long since;
 
     Meter(Limit limit) {
         this.limit = limit;

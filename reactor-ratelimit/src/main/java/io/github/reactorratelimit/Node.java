@@ -308,7 +308,7 @@ final class Node {
     }
 
     /** New limits go on from the books of the old ones of their kind and unit, in order. */
-    void change(long now, List<Limit> limits, Lanes lanes, int generation) {
+    void change(long now, List<Limit> limits, Lanes lanes, long generation) {
         boolean closed = gate.isClosed(now);
         if (closed) {
             stopMeters(gate.closedUntil, now);
@@ -328,7 +328,7 @@ final class Node {
         budgeted = has(Limit.Kind.TOTAL);
     }
 
-    private static void adopt(long now, Meter[] next, Meter[] before, int generation) {
+    private static void adopt(long now, Meter[] next, Meter[] before, long generation) {
         boolean[] taken = new boolean[before.length];
         for (Meter meter : next) {
             meter.since = generation;
@@ -345,7 +345,7 @@ final class Node {
     }
 
     /** Takes over the books and the cooldown of another key, whose demands count here from now on. */
-    void absorb(long now, Node other, int generation) {
+    void absorb(long now, Node other, long generation) {
         long until = Math.max(gate.closedUntil, other.gate.closedUntil);
         if (gate.isClosed(now)) {
             stopMeters(gate.closedUntil, now);
@@ -463,7 +463,7 @@ final class Node {
         return known;
     }
 
-    private void absorb(long now, @Nullable Ramp other, int generation) {
+    private void absorb(long now, @Nullable Ramp other, long generation) {
         advance(now);
         if (other != null && other.isOn()) {
             ramp().absorb(other, generation);

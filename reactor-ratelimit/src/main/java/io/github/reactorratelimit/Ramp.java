@@ -30,7 +30,7 @@ final class Ramp {
     private final Node node;
     private boolean on;
     /** Permits of earlier generations have no place in it. */
-    private int since;
+    private long since;
 
     private long width;
     /** Clean answers at this width. */
@@ -64,13 +64,13 @@ final class Ramp {
     }
 
     /** Before anything is known of this key one permit finds out. */
-    void begin(int generation, boolean learns) {
+    void begin(long generation, boolean learns) {
         start(generation, 1);
         asks = learns;
     }
 
     /** Its key was refused, and begins anew when it opens. */
-    void refused(long now, int generation) {
+    void refused(long now, long generation) {
         advance(now);
         long were = out();
         if (on && were > 1) {
@@ -79,7 +79,7 @@ final class Ramp {
         start(generation, 1);
     }
 
-    private void start(int generation, long wide) {
+    private void start(long generation, long wide) {
         on = true;
         since = generation;
         width = wide;
@@ -94,7 +94,7 @@ final class Ramp {
     }
 
     /** Another key counts here from now on: as narrow as the narrower of the two, and nobody out has a place. */
-    void absorb(@Nullable Ramp other, int generation) {
+    void absorb(@Nullable Ramp other, long generation) {
         if (other != null) {
             width = on ? Math.min(width, other.width) : other.width;
             ceiling = Math.min(ceiling, other.ceiling);
@@ -116,7 +116,7 @@ final class Ramp {
         node.gate.waves = 0;
     }
 
-    private boolean has(int generation) {
+    private boolean has(long generation) {
         return on && generation >= since;
     }
 
@@ -176,7 +176,7 @@ final class Ramp {
     }
 
     /** A clean answer; whether that may have made room. */
-    boolean answered(long now, int generation) {
+    boolean answered(long now, long generation) {
         advance(now);
         if (!has(generation)) {
             return false;
@@ -231,7 +231,7 @@ final class Ramp {
     }
 
     /** How full the server says the scope is; a figure below {@link #USED}, or none, is all clear. */
-    boolean used(long now, double usage, int permitGeneration, Generations generations) {
+    boolean used(long now, double usage, long permitGeneration, Generations generations) {
         advance(now);
         if (!(usage >= USED)) {
             boolean clears = usageCap != Exact.NEVER && has(permitGeneration);

@@ -38,8 +38,11 @@ abstract class Ticket extends Booking {
         SENDING
     }
 
+    private static final Stage[] STAGES = Stage.values();
+
     final Demand demand;
-    Stage stage = Stage.NEW;
+    /** An ordinal, which takes less room than a reference: there may be very many tickets. */
+    private byte stage;
     /** A retry stands at the front of its line. */
     boolean front;
     /** It counts among those that keep its key from being forgotten. */
@@ -65,6 +68,15 @@ abstract class Ticket extends Booking {
         this.demand = demand;
     }
 
+    Stage stage() {
+        return STAGES[stage];
+    }
+
+    @SuppressWarnings("EnumOrdinal") // It is kept in memory only.
+    void stage(Stage next) {
+        stage = (byte) next.ordinal();
+    }
+
     /** What is told about the attempt besides its end. */
     abstract Tells tells();
 
@@ -87,7 +99,7 @@ abstract class Ticket extends Booking {
     }
 
     void refuse(RateLimitException why) {
-        stage = Stage.DONE;
+        stage(Stage.DONE);
         decided = why;
     }
 

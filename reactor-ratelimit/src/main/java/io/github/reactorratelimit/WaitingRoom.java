@@ -79,7 +79,7 @@ final class WaitingRoom {
     /** What a ticket that rests or waits now is waiting for. */
     Queue queue(long now, Ticket ticket) {
         Slot slot = slot(ticket);
-        if (ticket.stage == Stage.RESTING) {
+        if (ticket.stage() == Stage.RESTING) {
             return new Queue(null, 0, Duration.ofNanos(ticket.dueAt - now));
         }
         Line line = slot.line;
@@ -105,7 +105,7 @@ final class WaitingRoom {
             refuse(ticket, Refusals.tooLong(settings.name(), leaf, restNanos, maxWaitNanos, null));
             return;
         }
-        ticket.stage = Stage.RESTING;
+        ticket.stage(Stage.RESTING);
         // While it rests this is its deadline.
         ticket.at = Exact.add(now, maxWaitNanos);
         count(ticket, leaf);
@@ -113,7 +113,7 @@ final class WaitingRoom {
     }
 
     private void wait(long now, Ticket ticket, Slot slot, long deadline) {
-        ticket.stage = Stage.WAITING;
+        ticket.stage(Stage.WAITING);
         timers.set(ticket, deadline);
         turns.join(now, ticket, slot);
     }
@@ -147,7 +147,7 @@ final class WaitingRoom {
     // --------------------------------------------------------------------------------------------------- granting
 
     private void grant(long now, Ticket ticket, Node leaf, int lane) {
-        ticket.stage = Stage.HELD;
+        ticket.stage(Stage.HELD);
         ticket.phase = switch (ticket.tells()) {
             case NOTHING -> Phase.HEADED;
             case HEAD -> Phase.SENT;
@@ -213,13 +213,13 @@ final class WaitingRoom {
 
     /** False if it takes another pass. */
     private boolean due(long now, Ticket ticket) {
-        switch (ticket.stage) {
+        switch (ticket.stage()) {
             case RESTING -> rested(now, ticket);
             case WAITING -> {
                 return overdue(now, ticket);
             }
             case HELD -> out(ticket);
-            default -> throw new IllegalStateException("nothing is due of a ticket that is " + ticket.stage);
+            default -> throw new IllegalStateException("nothing is due of a ticket that is " + ticket.stage());
         }
         return true;
     }
@@ -242,9 +242,9 @@ final class WaitingRoom {
     private boolean overdue(long now, Ticket ticket) {
         // Who could go at this very instant goes, in as many passes as it takes.
         boolean all = grantAll(now);
-        if (ticket.stage == Stage.WAITING && !all) {
+        if (ticket.stage() == Stage.WAITING && !all) {
             timers.set(ticket, now);
-        } else if (ticket.stage == Stage.WAITING) {
+        } else if (ticket.stage() == Stage.WAITING) {
             Slot slot = leaveLine(now, ticket);
             turnAway(ticket, Refusals.waitedTooLong(settings.name(), slot.node, now - ticket.joinedAt));
         }
@@ -275,12 +275,12 @@ final class WaitingRoom {
     /** Hears a response: its head, what it says about limits, and a pause that its failure calls for. */
     @Nullable
     Throttle hear(long now, Ticket ticket, RateLimitSignal signal, long pauseNanos, double random) {
-        boolean granted = ticket.stage == Stage.HELD || ticket.stage == Stage.RELEASED;
+        boolean granted = ticket.stage() == Stage.HELD || ticket.stage() == Stage.RELEASED;
         if (!granted || slot(ticket).node.forgotten) {
             return null;
         }
         Node leaf = slot(ticket).node;
-        boolean first = ticket.stage == Stage.HELD && ticket.phase != Phase.HEADED;
+        boolean first = ticket.stage() == Stage.HELD && ticket.phase != Phase.HEADED;
         if (first) {
             enter(now, ticket, Phase.HEADED);
             timers.remove(ticket);
@@ -314,7 +314,7 @@ final class WaitingRoom {
     /** An attempt was sent and not answered in time; that its key rests for it, or null. */
     @Nullable
     Throttle timedOut(long now, Ticket ticket, double random) {
-        if (ticket.stage != Stage.HELD || ticket.phase != Phase.SENT) {
+        if (ticket.stage() != Stage.HELD || ticket.phase != Phase.SENT) {
             return null;
         }
         Node leaf = slot(ticket).node;
@@ -362,7 +362,7 @@ final class WaitingRoom {
 
     /** As {@link #settle}, by somebody who has more to change before anybody's turn is looked at. */
     boolean correct(long now, Ticket ticket, String unit, long actual) {
-        boolean charged = ticket.stage == Stage.HELD || ticket.stage == Stage.RELEASED;
+        boolean charged = ticket.stage() == Stage.HELD || ticket.stage() == Stage.RELEASED;
         boolean first = charged && ticket.noteSettled(unit, actual);
         if (first) {
             Slot slot = slot(ticket);
@@ -397,8 +397,8 @@ final class WaitingRoom {
      */
     @Nullable
     Ending end(long now, Ticket ticket, Leaving how) {
-        switch (ticket.stage) {
-            case NEW -> ticket.stage = Stage.DONE;
+        switch (ticket.stage()) {
+            case NEW -> ticket.stage(Stage.DONE);
             case RESTING -> {
                 timers.remove(ticket);
                 leave(ticket);
@@ -406,7 +406,7 @@ final class WaitingRoom {
             case WAITING -> leaveLine(now, ticket);
             case HELD -> {
                 release(now, ticket, how);
-                return ticket.stage == Stage.DONE
+                return ticket.stage() == Stage.DONE
                         ? Ending.REFUNDED
                         : how == Leaving.CANCELLED ? Ending.CANCELLED : Ending.DONE;
             }
@@ -431,7 +431,7 @@ final class WaitingRoom {
             node.release(now, ticket, slot.lane, how == Leaving.ENDED);
         }
         leave(ticket);
-        ticket.stage = refund ? Stage.DONE : Stage.RELEASED;
+        ticket.stage(refund ? Stage.DONE : Stage.RELEASED);
         touch(now, slot.node);
     }
 
@@ -444,7 +444,7 @@ final class WaitingRoom {
     }
 
     private static void leave(Ticket ticket) {
-        ticket.stage = Stage.DONE;
+        ticket.stage(Stage.DONE);
         if (ticket.counted) {
             ticket.counted = false;
             slot(ticket).node.users--;
@@ -471,7 +471,7 @@ final class WaitingRoom {
     void failAll(long now, Node root, @Nullable Throwable cause) {
         List<Ticket> all = waitingBelow(root);
         for (Timed timed : timers.all()) {
-            if (timed instanceof Ticket ticket && ticket.stage == Stage.RESTING) {
+            if (timed instanceof Ticket ticket && ticket.stage() == Stage.RESTING) {
                 all.add(ticket);
             }
         }
