@@ -11,6 +11,7 @@ import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongConsumer;
@@ -546,9 +547,16 @@ final class Admission {
     }
 
     RateLimiterSnapshot snapshot() {
-        RateLimiterSnapshot[] taken = new RateLimiterSnapshot[1];
-        pass(now -> taken[0] = Snapshots.of(settings, tree, turns, timers, now));
-        return taken[0];
+        @Nullable Snapshots[] taking = new @Nullable Snapshots[1];
+        boolean[] done = new boolean[1];
+        while (!done[0]) {
+            pass(now -> {
+                Snapshots known = taking[0] == null ? new Snapshots(settings, tree, turns, timers, now) : taking[0];
+                taking[0] = known;
+                done[0] = known.more(now);
+            });
+        }
+        return Objects.requireNonNull(taking[0]).taken();
     }
 
     long evaluations() {

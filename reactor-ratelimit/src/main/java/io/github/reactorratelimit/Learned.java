@@ -93,6 +93,13 @@ final class Learned {
         }
     }
 
+    /** So many more were granted at its key and are not answered yet. */
+    void unanswered(long more) {
+        for (LearnedMeter meter : meters) {
+            meter.unanswered(more);
+        }
+    }
+
     void leave(Node node) {
         for (LearnedMeter meter : meters) {
             meter.leave(node);

@@ -43,11 +43,17 @@ final class LearnedMeter extends Meter {
     /** Those of whose end nobody has to tell, by their grant, while what is left is unknown. */
     private final Ledger bare = new Ledger(0);
 
+    /** Attempts of all its keys that were granted and not answered yet. */
+    private long unanswered;
+
     private long lastTaken;
     /** Which answer told of it last. */
     long heardIn;
 
     private final List<Node> members = new ArrayList<>(1);
+    /** What to do once no key counts against it any more. */
+    private @Nullable Runnable whenLeft;
+
     /** Per lane; null for a lane that may use all of it, and altogether where every lane may. */
     private final @Nullable LearnedShare @Nullable [] shares;
 
@@ -86,12 +92,28 @@ final class LearnedMeter extends Meter {
             place--;
         }
         members.add(place, node);
+        unanswered += node.unanswered;
         begin();
     }
 
     void leave(Node node) {
-        members.remove(node);
+        if (members.remove(node)) {
+            unanswered -= node.unanswered;
+        }
         begin();
+        if (whenLeft != null && members.isEmpty()) {
+            whenLeft.run();
+        }
+    }
+
+    void whenLeft(Runnable then) {
+        whenLeft = then;
+    }
+
+    /** At one of its keys so many more were granted and are not answered yet. */
+    void unanswered(long more) {
+        unanswered += more;
+        assert unanswered >= 0 : "unanswered " + unanswered;
     }
 
     /** The keys that count against it, as they came to be known. */
@@ -228,11 +250,7 @@ final class LearnedMeter extends Meter {
 
     /** What is left beside what is in flight. Of what was granted before these books were opened, each is taken for one. */
     private long left() {
-        long older = -out;
-        for (int i = 0; i < members.size(); i++) {
-            older += members.get(i).unanswered;
-        }
-        return Exact.subtract(remaining, Exact.add(outCost, older));
+        return Exact.subtract(remaining, Exact.add(outCost, unanswered - out));
     }
 
     @Override

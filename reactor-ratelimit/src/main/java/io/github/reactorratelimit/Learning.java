@@ -99,8 +99,13 @@ final class Learning {
             return books(quota);
         }
         Shared key = new Shared(parent, others, quota.name(), quota.unit(), quota.limit(), quota.partition());
-        shared.values().removeIf(meter -> meter.members().isEmpty());
-        return shared.computeIfAbsent(key, k -> books(quota));
+        LearnedMeter known = shared.get(key);
+        if (known == null) {
+            known = books(quota);
+            known.whenLeft(() -> shared.remove(key));
+            shared.put(key, known);
+        }
+        return known;
     }
 
     private LearnedMeter books(Quota quota) {

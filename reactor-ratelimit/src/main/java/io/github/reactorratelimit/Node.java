@@ -184,7 +184,14 @@ final class Node {
         if (ramp != null) {
             ramp.take(now, bare);
         }
-        unanswered += bare ? 0 : 1;
+        unanswered(bare ? 0 : 1);
+    }
+
+    private void unanswered(long more) {
+        unanswered += more;
+        if (learned != null && more != 0) {
+            learned.unanswered(more);
+        }
     }
 
     private static void take(Meter[] meters, long now, Demand demand, Booking.Phase phase) {
@@ -199,7 +206,7 @@ final class Node {
     void moved(long now, Ticket ticket, int lane, Booking.Phase to) {
         moved(meters, now, ticket, to);
         moved(shares[lane], now, ticket, to);
-        unanswered -= to == Booking.Phase.SENT ? 0 : 1;
+        unanswered(to == Booking.Phase.SENT ? 0 : -1);
         if (learned != null) {
             learned.moved(now, ticket, lane, to);
         }
@@ -232,7 +239,7 @@ final class Node {
     void refund(long now, Ticket ticket, int lane) {
         refund(meters, now, ticket);
         refund(shares[lane], now, ticket);
-        unanswered -= ticket.phase == Booking.Phase.HEADED ? 0 : 1;
+        unanswered(ticket.phase == Booking.Phase.HEADED ? 0 : -1);
         if (learned != null) {
             learned.refund(now, ticket, lane);
         }
@@ -363,9 +370,9 @@ final class Node {
         if (until > now) {
             stopMeters(now, until);
         }
-        unanswered += other.unanswered;
         absorb(now, other.ramp, generation);
         other.leaveQuotas();
+        unanswered(other.unanswered);
         if (learned != null) {
             learned.begin(); // What is in flight from there is noticed, but stands in none of these books.
         }

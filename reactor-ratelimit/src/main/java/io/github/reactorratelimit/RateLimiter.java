@@ -144,7 +144,7 @@ public interface RateLimiter extends PermitSource, Disposable {
     /**
      * How the limiter stands.
      *
-     * @return keys, limits, cooldowns and lines at this instant
+     * @return keys, limits, cooldowns and lines
      */
     RateLimiterSnapshot snapshot();
 

@@ -5,8 +5,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a limiter stands at one instant: every key with its limits, its cooldown and its lines. Taking one walks all keys,
- * so it is for operators and tests, not for every call.
+ * How a limiter stands: every key with its limits, its cooldown and its lines. Taking one walks all keys, so it is for
+ * operators and tests, not for every call. It looks at 256 keys at a time and lets calls go on in between, so of more keys
+ * it shows no single instant.
  *
  * @param limiter the limiter's name
  * @param scopes the root first, then the keys, those longest unused first

@@ -8,18 +8,41 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Writes down how the nodes stand; under the monitor. */
+/** Writes down how the nodes stand, a few at a time; under the monitor. */
 final class Snapshots {
 
-    private Snapshots() {}
+    private final Settings settings;
+    private final Tree tree;
+    private final List<Node> nodes;
+    private final List<ScopeState> scopes;
+    private final int waiting;
+    private final int timers;
+    private int next;
 
-    static RateLimiterSnapshot of(Settings settings, Tree tree, Turns turns, Timers timers, long now) {
-        List<ScopeState> scopes = new ArrayList<>();
+    Snapshots(Settings settings, Tree tree, Turns turns, Timers timers, long now) {
+        this.settings = settings;
+        this.tree = tree;
+        this.nodes = tree.nodes();
+        this.scopes = new ArrayList<>(nodes.size() + 1);
+        this.waiting = turns.waiting();
+        this.timers = timers.size();
         scopes.add(scope(settings, tree, tree.root, now));
-        for (Node node : tree.nodes()) {
-            scopes.add(scope(settings, tree, node, now));
+    }
+
+    /** Looks at some more keys; whether those were all. */
+    boolean more(long now) {
+        int end = Math.min(nodes.size(), next + WaitingRoom.PASS);
+        while (next < end) {
+            Node node = nodes.get(next++);
+            if (!node.forgotten) {
+                scopes.add(scope(settings, tree, node, now));
+            }
         }
-        return new RateLimiterSnapshot(settings.name(), List.copyOf(scopes), turns.waiting(), timers.size());
+        return next == nodes.size();
+    }
+
+    RateLimiterSnapshot taken() {
+        return new RateLimiterSnapshot(settings.name(), List.copyOf(scopes), waiting, timers);
     }
 
     private static ScopeState scope(Settings settings, Tree tree, Node node, long now) {

@@ -337,6 +337,20 @@ class LearningTest {
         assertThat(limiter.tryAcquire(other).allowed()).isTrue();
     }
 
+    @Test
+    void a_bucket_that_no_route_counts_against_any_more_is_forgotten() {
+        RateLimiter limiter = routes();
+        limiter.tryAcquire(A).permit().complete(bucket("h1", 0));
+        limiter.tryAcquire(B).permit().complete(bucket("h1", 0));
+        limiter.resume(A);
+        limiter.tryAcquire(A).permit().complete(bucket("h1", 3));
+        assertThat(limiter.tryAcquire(A).allowed()).as("as B knows").isFalse();
+        limiter.resume(A);
+        limiter.resume(B);
+        limiter.tryAcquire(A).permit().complete(bucket("h1", 3));
+        assertThat(limiter.tryAcquire(A).allowed()).as("nobody knows").isTrue();
+    }
+
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void two_tokens_never_share_what_is_learned_of_a_resource(boolean tokenFirst) {

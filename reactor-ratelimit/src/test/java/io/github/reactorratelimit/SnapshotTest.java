@@ -9,6 +9,7 @@ import io.github.reactorratelimit.RateLimiterSnapshot.LineState;
 import io.github.reactorratelimit.RateLimiterSnapshot.ScopeState;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 class SnapshotTest {
@@ -85,6 +86,24 @@ class SnapshotTest {
         limiter.tryAcquire(Demand.one().cost(10)).permit().settle("requests", 15);
         assertThat(limiter.snapshot().root().limits())
                 .containsExactly(new LimitState(Limit.bucket(10, 1, ofSeconds(1)), -5, ofSeconds(15)));
+    }
+
+    @Test
+    void many_keys_are_looked_at_a_few_at_a_time_so_that_others_go_on_meanwhile() {
+        AtomicInteger passes = new AtomicInteger(); // Each looks for its scheduler before it has the monitor.
+        RateLimiter limiter = time.spec()
+                .scope(Scope.by("user").limits(Limit.inFlight(1)))
+                .scheduler(() -> {
+                    passes.incrementAndGet();
+                    return time.scheduler();
+                })
+                .build();
+        for (int user = 0; user < 1_000; user++) {
+            limiter.tryAcquire(Demand.of("user", Integer.toString(user)));
+        }
+        passes.set(0);
+        assertThat(limiter.snapshot().scopes()).hasSize(1_001);
+        assertThat(passes).hasValueGreaterThanOrEqualTo(4);
     }
 
     @Test

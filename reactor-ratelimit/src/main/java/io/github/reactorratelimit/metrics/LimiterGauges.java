@@ -8,26 +8,27 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import java.lang.ref.WeakReference;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The gauges of the limiters of one name, which show the last of them. All that are read at about the same time come from
- * one snapshot.
+ * one snapshot, of which no more is kept than they show.
  */
 final class LimiterGauges {
 
-    private static final long FRESH_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /** One gauge of what is left. */
     private record Row(String scope, String endpoint, String limit) {}
 
-    /** What was shown at some time of the registry's clock. */
-    private record Shown(RateLimiterSnapshot snapshot, long at) {}
+    /** What is shown since some time of the registry's clock. */
+    private record Shown(int waiting, Map<Row, Long> available, long since) {}
 
     private final MeterRegistry registry;
     private final String limiter;
@@ -36,6 +37,8 @@ final class LimiterGauges {
     private final Map<Row, Gauge> rows = new ConcurrentHashMap<>();
     private volatile WeakReference<@Nullable RateLimiter> current = new WeakReference<>(null);
     private volatile @Nullable Shown shown;
+    /** Somebody takes a snapshot; the others see the last one meanwhile. */
+    private final AtomicBoolean taking = new AtomicBoolean();
 
     LimiterGauges(MeterRegistry registry, String limiter) {
         this.registry = registry;
@@ -57,48 +60,57 @@ final class LimiterGauges {
     /** An endpoint got a permit: with the first, its limits are known. */
     void meet(String endpoint) {
         if (endpoints.add(endpoint)) {
-            shown = null;
-            snapshot();
+            RateLimiter watched = current.get();
+            if (watched != null) {
+                take(watched);
+            }
         }
     }
 
     private double waiting() {
-        RateLimiterSnapshot now = snapshot();
-        return now == null ? Double.NaN : now.waiting();
+        Shown now = shown();
+        return now == null ? Double.NaN : now.waiting;
     }
 
     private double available(Row row) {
-        RateLimiterSnapshot now = snapshot();
-        if (now == null) {
-            return Double.NaN;
-        }
-        return now.scopes().stream()
-                .flatMap(scope -> scope.limits().stream()
-                        .filter(state -> row.equals(row(scope, state)))
-                        .map(LimitState::available))
-                .mapToDouble(Long::doubleValue)
-                .min()
-                .orElse(Double.NaN);
+        Shown now = shown();
+        Long least = now == null ? null : now.available.get(row);
+        return least == null ? Double.NaN : least;
     }
 
-    private @Nullable RateLimiterSnapshot snapshot() {
+    private @Nullable Shown shown() {
         RateLimiter watched = current.get();
         if (watched == null) {
             return null;
         }
-        long now = registry.config().clock().monotonicTime();
         Shown known = shown;
-        if (known != null && now - known.at < FRESH_NANOS) {
-            return known.snapshot;
+        if (known == null) {
+            return take(watched);
         }
-        RateLimiterSnapshot taken = watched.snapshot();
-        shown = new Shown(taken, now);
-        taken.scopes().stream().flatMap(this::rows).forEach(row -> rows.computeIfAbsent(row, this::gauge));
-        return taken;
+        boolean fresh = registry.config().clock().monotonicTime() - known.since < FRESH_NANOS;
+        if (fresh || !taking.compareAndSet(false, true)) {
+            return known;
+        }
+        try {
+            return take(watched);
+        } finally {
+            taking.set(false);
+        }
     }
 
-    private Stream<Row> rows(ScopeState scope) {
-        return scope.limits().stream().map(state -> row(scope, state));
+    private Shown take(RateLimiter watched) {
+        RateLimiterSnapshot taken = watched.snapshot();
+        Map<Row, Long> least = new HashMap<>();
+        for (ScopeState scope : taken.scopes()) {
+            for (LimitState state : scope.limits()) {
+                least.merge(row(scope, state), state.available(), Math::min);
+            }
+        }
+        Shown now = new Shown(
+                taken.waiting(), least, registry.config().clock().monotonicTime());
+        shown = now;
+        least.keySet().forEach(row -> rows.computeIfAbsent(row, this::gauge));
+        return now;
     }
 
     private Row row(ScopeState scope, LimitState state) {

@@ -49,7 +49,8 @@ import org.jspecify.annotations.Nullable;
  * tag. Gauges of two limiters of one name show the one that was built last; those of a limiter that is gone show NaN. A
  * gauge of {@code ratelimit.permits.available} comes with the first permit of its endpoint.
  *
- * <p>Reading gauges takes a {@linkplain RateLimiter#snapshot() snapshot} per limiter, at most one in 100 ms. Thread-safe.
+ * <p>Reading gauges takes a {@linkplain RateLimiter#snapshot() snapshot} per limiter and scrape: all that are read within a
+ * second come from the same one. Thread-safe.
  */
 public final class RateLimitMetrics implements RateLimitListener {
 

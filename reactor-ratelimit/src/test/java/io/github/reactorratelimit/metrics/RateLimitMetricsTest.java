@@ -18,13 +18,16 @@ import io.github.reactorratelimit.Share;
 import io.github.reactorratelimit.signal.Headers;
 import io.github.reactorratelimit.signal.Quota;
 import io.github.reactorratelimit.signal.RateLimitSignal;
+import io.micrometer.core.instrument.Measurement;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MockClock;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleConfig;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -56,7 +59,7 @@ class RateLimitMetricsTest {
     }
 
     private double gauge(String name, String... tags) {
-        clock.add(ofMillis(200));
+        clock.add(ofMillis(1_100));
         return registry.get(name).tags(tags).gauge().value();
     }
 
@@ -109,6 +112,36 @@ class RateLimitMetricsTest {
         time.advanceTimeBy(ofSeconds(25));
         assertThat(gauge("ratelimit.waiting")).isZero();
         assertThat(gauge("ratelimit.permits.available", "endpoint", "/search")).isEqualTo(5);
+    }
+
+    /** A limiter that counts its snapshots, each of which takes its time. */
+    private RateLimiter counted(RateLimiter limiter, AtomicInteger snapshots) {
+        return (RateLimiter) Proxy.newProxyInstance(
+                RateLimiter.class.getClassLoader(), new Class<?>[] {RateLimiter.class}, (self, method, args) -> {
+                    if (method.getName().equals("snapshot")) {
+                        snapshots.incrementAndGet();
+                        clock.add(ofMillis(300));
+                    }
+                    return method.invoke(limiter, args);
+                });
+    }
+
+    @Test
+    void all_gauges_of_a_scrape_come_from_one_snapshot_however_long_that_takes() {
+        RateLimiter limiter = twoEndpoints().build();
+        limiter.tryAcquire(at("/search", "a"));
+        limiter.tryAcquire(at("/users/1", "a"));
+        AtomicInteger snapshots = new AtomicInteger();
+        metrics.built(counted(limiter, snapshots));
+        for (int scrape = 1; scrape <= 3; scrape++) {
+            clock.add(ofSeconds(1));
+            for (Meter meter : registry.getMeters()) {
+                meter.measure().forEach(Measurement::getValue);
+                clock.add(ofMillis(100));
+            }
+            assertThat(snapshots).hasValue(scrape);
+        }
+        assertThat(registry.find("ratelimit.permits.available").gauges()).hasSize(2);
     }
 
     @Test
