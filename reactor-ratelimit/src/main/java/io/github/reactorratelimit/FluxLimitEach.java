@@ -15,21 +15,23 @@ final class FluxLimitEach<T> extends Flux<T> {
 
     private final Admission admission;
     private final Demand demand;
+    private final long maxWaitNanos;
     private final Publisher<? extends T> source;
 
-    private FluxLimitEach(Admission admission, Demand demand, Publisher<? extends T> source) {
+    private FluxLimitEach(Admission admission, Demand demand, long maxWaitNanos, Publisher<? extends T> source) {
         this.admission = admission;
         this.demand = demand;
+        this.maxWaitNanos = maxWaitNanos;
         this.source = source;
     }
 
-    static <T> Flux<T> assemble(Admission admission, Demand demand, Publisher<? extends T> source) {
-        return onAssembly(new FluxLimitEach<>(admission, demand, source));
+    static <T> Flux<T> assemble(Admission admission, Demand demand, long maxWaitNanos, Publisher<? extends T> source) {
+        return onAssembly(new FluxLimitEach<>(admission, demand, maxWaitNanos, source));
     }
 
     @Override
     public void subscribe(CoreSubscriber<? super T> actual) {
-        source.subscribe(new Pacing<T>(admission, demand, actual));
+        source.subscribe(new Pacing<T>(admission, demand, maxWaitNanos, actual));
     }
 
     /**
@@ -48,6 +50,7 @@ final class FluxLimitEach<T> extends Flux<T> {
 
         private final Admission admission;
         private final Demand demand;
+        private final long maxWaitNanos;
         private final CoreSubscriber<? super T> actual;
         private @Nullable Subscription upstream;
 
@@ -64,9 +67,10 @@ final class FluxLimitEach<T> extends Flux<T> {
 
         private boolean over;
 
-        Pacing(Admission admission, Demand demand, CoreSubscriber<? super T> actual) {
+        Pacing(Admission admission, Demand demand, long maxWaitNanos, CoreSubscriber<? super T> actual) {
             this.admission = admission;
             this.demand = demand;
+            this.maxWaitNanos = maxWaitNanos;
             this.actual = actual;
         }
 
@@ -237,7 +241,7 @@ final class FluxLimitEach<T> extends Flux<T> {
             asked = true;
             try {
                 String lane = RateLimitContext.laneOf(pacing.currentContext());
-                pacing.admission.acquire(this, lane, 0, demand.maxWaitNanos());
+                pacing.admission.acquire(this, lane, 0, pacing.maxWaitNanos);
             } catch (RuntimeException e) {
                 failed = e;
                 decided = true;

@@ -162,9 +162,10 @@ public final class RateLimitOperator {
     }
 
     /**
-     * Never waits for a permit: a call that can't go at once, because a limit is used up, its scope is closed or others
-     * stand before it, fails with {@link RateLimitedException} and the time it would have taken, as far as that is known.
-     * That holds for each attempt; a backoff between two attempts is no wait for a permit.
+     * Never waits for a permit: a call that can't go at once, because a limit is used up, its scope is closed or rests, or
+     * others stand before it, fails with {@link RateLimitedException} and the time it would have taken, as far as that is
+     * known. That holds for each attempt, and for each element of {@link #limitEach}; a call's own backoff between two
+     * attempts is no wait for a permit, that after a 503 included, which closes the scope for everybody else.
      *
      * @return the changed operator
      */
@@ -222,7 +223,8 @@ public final class RateLimitOperator {
      */
     public <T> UnaryOperator<Publisher<T>> limitEach(Demand demand) {
         Demand priced = priced(Objects.requireNonNull(demand, "demand"));
-        return source -> FluxLimitEach.assemble(admission, priced, source);
+        long longest = failsFast ? 0 : priced.maxWaitNanos();
+        return source -> FluxLimitEach.assemble(admission, priced, longest, source);
     }
 
     /**

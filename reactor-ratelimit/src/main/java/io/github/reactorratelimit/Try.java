@@ -95,8 +95,10 @@ abstract class Try extends Ticket {
         String givesUp = goesOn ? givesUp(behind, outcome, signal) : null;
         long pause = 0;
         if (outcome == Outcome.UNAVAILABLE && !heardInside) {
-            // The endpoint stops for everybody, so the call itself has nothing to wait for besides.
-            pause = goesOn && givesUp == null ? behind.takeRest() : operator().pauseNanos();
+            pause = goesOn && givesUp == null ? behind.restNanos() : operator().pauseNanos();
+            if (!operator().failsFast()) {
+                behind.rest(0); // The endpoint stops for everybody, and the call itself waits for nothing besides.
+            }
         }
         hear(signal, pause);
         if (!goesOn) {

@@ -4,10 +4,15 @@ import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.signal.Headers;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /** Callers that would rather know than wait. */
@@ -59,6 +64,56 @@ class FailFastTest {
         RateLimiter limiter = time.limiter(Limit.inFlight(1));
         limiter.tryAcquire();
         assertThat(timeLeft(limiter)).isNull();
+    }
+
+    @Test
+    void elements_fail_fast_too() {
+        RateLimiter limiter = time.limiter(Limit.of(2, ofSeconds(10)));
+        List<Integer> seen = new ArrayList<>();
+        Throwable[] failed = new Throwable[1];
+        Flux.range(1, 5).transform(limiter.calls().failFast().limitEach(Demand.one()))
+                .subscribe(seen::add, e -> failed[0] = e);
+        assertThat(seen).containsExactly(1, 2);
+        assertThat(failed[0])
+                .isInstanceOfSatisfying(
+                        RateLimitedException.class,
+                        refused -> assertThat(refused.retryAfter()).isEqualTo(ofMillis(10_010)));
+    }
+
+    @Test
+    void a_key_that_rests_because_its_calls_fail_tells_the_time_left() {
+        RateLimiter limiter = time.spec().breaker().build();
+        for (int i = 0; i < 10; i++) {
+            limiter.tryAcquire().permit().complete(RateLimitSignal.none(500));
+        }
+        time.runTo(ofSeconds(12));
+        assertThat(timeLeft(limiter)).isEqualTo(ofSeconds(18));
+        time.runTo(ofSeconds(30));
+        assertThat(failure(limiter)).isNull();
+    }
+
+    @Test
+    void a_503_makes_its_own_call_back_off_and_tells_others_the_time_left() {
+        RateLimiter limiter = time.spec().random(() -> 0.5).build();
+        RateLimitOperator calls = limiter.calls()
+                .failFast()
+                .idempotent(true)
+                .failures(FailureReader.of(
+                        IllegalStateException.class, error -> Failure.response(503, Headers.of(Map.of()))))
+                .retry(RetryPolicy.standard().backoff(ofSeconds(4), ofSeconds(4)));
+        List<Duration> attempts = new ArrayList<>();
+        Object[] outcome = new Object[1];
+        Mono.defer(() -> {
+                    attempts.add(time.elapsed());
+                    return attempts.size() == 1 ? Mono.error(new IllegalStateException("503")) : Mono.just("answer");
+                })
+                .transform(calls.limit())
+                .subscribe(value -> outcome[0] = value, e -> outcome[0] = e);
+        time.runTo(ofMillis(500));
+        assertThat(timeLeft(limiter)).isEqualTo(ofMillis(1_500));
+        time.runTo(ofSeconds(2));
+        assertThat(outcome[0]).isEqualTo("answer");
+        assertThat(attempts).containsExactly(Duration.ZERO, ofSeconds(2));
     }
 
     @Test
