@@ -292,7 +292,7 @@ final class Admission {
         pass(now -> {
             first[0] = ticket.stage() == Stage.HELD && ticket.phase == Phase.UNSENT;
             if (first[0]) {
-                ticket.sentTold = true;
+                ticket.heardOf = true;
                 room.move(now, ticket, Phase.SENT);
                 ticket.sentAt = now;
             }

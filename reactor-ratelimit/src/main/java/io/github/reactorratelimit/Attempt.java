@@ -258,7 +258,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     /** Whether it is sent, or has to be taken for sent because nobody tells. */
     private boolean isSent() {
-        return tells() != Tells.SENDING || sentTold;
+        return tells() != Tells.SENDING || heardOf;
     }
 
     /** The attempt timeout is over, or the time to drain. */

@@ -68,7 +68,7 @@ final class Cooldowns {
         if (signal.throttled()) {
             return refused(now, leaf, ticket.generation, signal, random);
         }
-        used(now, leaf, ticket.generation, signal);
+        used(now, leaf, ticket, signal);
         if (signal.status() < 500) {
             answered(now, leaf, ticket.generation);
         }
@@ -90,11 +90,11 @@ final class Cooldowns {
     }
 
     /** A usage figure slows its scope down before anybody is refused. */
-    private void used(long now, Node leaf, long permitGeneration, RateLimitSignal signal) {
+    private void used(long now, Node leaf, Ticket ticket, RateLimitSignal signal) {
         double usage = Usage.of(signal);
         if (usage >= Ramp.USED) {
             Node node = about(leaf, signal);
-            node.ramp().used(now, usage, permitGeneration, generations);
+            node.ramp().used(now, usage, ticket, generations);
             changed = true;
             return;
         }
@@ -102,7 +102,7 @@ final class Cooldowns {
             return; // A failure is no all clear.
         }
         for (Node node = leaf; node != null; node = node.parent) {
-            if (node.ramp != null && node.ramp.used(now, usage, permitGeneration, generations)) {
+            if (node.ramp != null && node.ramp.used(now, usage, ticket, generations)) {
                 changed = true;
             }
         }

@@ -42,6 +42,9 @@ final class Node {
 
     /** Attempts that were granted and not answered yet. */
     long unanswered;
+    /** Permits that nobody else tells of; null as long as there was none. */
+    @Nullable
+    InHand inHand;
     /** By key, as they came to be known; null as long as there are none. */
     @Nullable
     Map<Object, Node> children;
@@ -185,6 +188,18 @@ final class Node {
             ramp.take(now, bare);
         }
         unanswered(bare ? 0 : 1);
+        if (bare) {
+            inHand().take(now);
+        }
+    }
+
+    private InHand inHand() {
+        InHand known = inHand;
+        if (known == null) {
+            known = new InHand();
+            inHand = known;
+        }
+        return known;
     }
 
     private void unanswered(long more) {
@@ -257,8 +272,11 @@ final class Node {
     void release(long now, Ticket ticket, int lane, boolean isAnswer) {
         release(meters, ticket);
         release(shares[lane], ticket);
-        if (learned != null && ticket.tells() == Ticket.Tells.NOTHING) {
-            learned.ended(now, ticket);
+        if (ticket.tells() == Ticket.Tells.NOTHING) {
+            inHand().end(now, ticket.at);
+            if (learned != null) {
+                learned.ended(now, ticket);
+            }
         }
         if (ramp != null) {
             ramp.release(now, ticket, isAnswer);
@@ -373,6 +391,9 @@ final class Node {
         absorb(now, other.ramp, generation);
         other.leaveQuotas();
         unanswered(other.unanswered);
+        if (other.inHand != null) {
+            inHand().absorb(now, other.inHand);
+        }
         if (learned != null) {
             learned.begin(); // What is in flight from there is noticed, but stands in none of these books.
         }
@@ -423,12 +444,14 @@ final class Node {
         return least;
     }
 
-    /** How many calls are in flight here when one is answered, or may be. */
-    long busy() {
-        long most = unanswered + 1;
+    /** How many calls like this one are in flight here when it is answered, or may be. */
+    long busy(long now, Ticket answered) {
+        long most = unanswered + (inHand == null ? 0 : inHand.count(now));
+        most += answered.tells() == Ticket.Tells.NOTHING ? 0 : 1; // Else it is still in hand.
+        long cost = Math.max(1, answered.demand.requests());
         for (Meter meter : meters) {
             boolean inFlight = meter.countsRequests && meter.limit.kind() == Limit.Kind.IN_FLIGHT;
-            most = inFlight ? Math.max(most, meter.limit.permits()) : most;
+            most = inFlight ? Math.max(most, meter.limit.permits() / cost) : most;
         }
         return most;
     }

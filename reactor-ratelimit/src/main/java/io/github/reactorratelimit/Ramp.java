@@ -142,7 +142,7 @@ final class Ramp {
             long answered = bare.amount(0);
             bare.removeFirst();
             for (long i = 0; i < answered && on; i++) {
-                answered();
+                silent();
             }
         }
     }
@@ -161,7 +161,7 @@ final class Ramp {
         full |= out() >= width;
     }
 
-    /** A permit ended. For one that nobody else tells of, this is the answer. */
+    /** A permit ended. For one that nobody else tells of, this is the answer, unless one was heard before. */
     void release(long now, Ticket ticket, boolean isAnswer) {
         advance(now);
         if (!has(ticket.generation)) {
@@ -170,9 +170,15 @@ final class Ramp {
         if (ticket.tells() != Ticket.Tells.NOTHING) {
             attempts--;
             assert attempts >= 0 : "attempts " + attempts;
-        } else if (bare.adjust(ticket.at, -1) != 0 && isAnswer) {
-            answered();
+        } else if (bare.adjust(ticket.at, -1) != 0 && isAnswer && !ticket.heardOf) {
+            silent();
         }
+    }
+
+    /** An answer that nobody heard gives no usage figure either. */
+    private void silent() {
+        usageCap = Exact.NEVER;
+        answered();
     }
 
     /** A clean answer; whether that may have made room. */
@@ -231,23 +237,23 @@ final class Ramp {
     }
 
     /** How full the server says the scope is; a figure below {@link #USED}, or none, is all clear. */
-    boolean used(long now, double usage, long permitGeneration, Generations generations) {
+    boolean used(long now, double usage, Ticket ticket, Generations generations) {
         advance(now);
         if (!(usage >= USED)) {
-            boolean clears = usageCap != Exact.NEVER && has(permitGeneration);
+            boolean clears = usageCap != Exact.NEVER && has(ticket.generation);
             usageCap = clears ? Exact.NEVER : usageCap;
             return clears;
         }
         boolean begins = !on || usageCap == Exact.NEVER;
         if (begins) {
-            usageBase = Math.max(1, node.busy());
+            usageBase = Math.max(1, node.busy(now, ticket));
         }
         long cap = Math.max(1, (long) Math.ceil(usageBase * (1 - usage) / (1 - USED) - 1e-9));
         if (!on) {
             start(generations.next(), cap);
             slowed = true;
         }
-        usageCap = begins || has(permitGeneration) ? cap : Math.min(usageCap, cap);
+        usageCap = begins || has(ticket.generation) ? cap : Math.min(usageCap, cap);
         width = Math.min(width, usageCap);
         return true;
     }

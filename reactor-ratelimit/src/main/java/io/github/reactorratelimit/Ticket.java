@@ -49,8 +49,8 @@ abstract class Ticket extends Booking {
     boolean counted;
     /** When it joined, in limiter time. */
     long joinedAt;
-    /** Somebody told when it was sent. */
-    boolean sentTold;
+    /** Somebody told when it was sent; of a permit of which nobody has to tell, that it was answered. */
+    boolean heardOf;
 
     @Nullable
     Slot slot;

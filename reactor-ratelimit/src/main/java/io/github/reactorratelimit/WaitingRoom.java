@@ -285,6 +285,7 @@ final class WaitingRoom {
             enter(now, ticket, Phase.HEADED);
             timers.remove(ticket);
         }
+        ticket.heardOf |= ticket.tells() == Ticket.Tells.NOTHING;
         if (signal.bucket() != null) {
             leaf = joined(now, leaf, ticket.demand, signal.bucket());
         }

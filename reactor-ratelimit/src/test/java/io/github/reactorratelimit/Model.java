@@ -404,7 +404,7 @@ final class Model {
         for (ModelDemand demand : all) {
             if (demand.isBare() && demand.state == State.HELD && !demand.isAwaited(now) && !demand.takenForAnswered) {
                 demand.takenForAnswered = true;
-                demand.leaf.path().forEach(key -> good(key, demand));
+                demand.leaf.path().forEach(key -> silent(key, demand));
             }
         }
     }
@@ -414,6 +414,12 @@ final class Model {
         if (demand.granted > key.trial.began && key.trial.good(key.permits())) {
             key.waves = 0;
         }
+    }
+
+    /** Nobody said what became of it: a good answer without a figure. */
+    private void silent(ModelKey key, ModelDemand demand) {
+        key.trial.figure(Double.NaN, demand.granted > key.trial.began, 0, count);
+        good(key, demand);
     }
 
     private void instant() {
@@ -677,6 +683,7 @@ final class Model {
                 demand.sentAt = Math.min(demand.sentAt, now);
                 demand.dueAt = Exact.NEVER;
             }
+            demand.heard = true;
             hear(demand, signal, first);
             demand.leaf.close(now, now + pauseNanos);
             demand.leaf.path().forEach(this::turnAwayBelow);
@@ -842,10 +849,17 @@ final class Model {
             long busy = key.books.stream()
                     .filter(books -> books instanceof ModelBooks.InFlight
                             && books.limit.unit().equals(Limit.REQUESTS))
-                    .mapToLong(books -> books.limit.permits())
-                    .reduce(unanswered(key, 0).size() + 1, Math::max);
+                    .mapToLong(books -> books.limit.permits() / Math.max(1, demand.asked.cost(Limit.REQUESTS)))
+                    .reduce(Math.max(1, out(key) + (demand.isBare() ? 0 : 1)), Math::max);
             key.trial.figure(share, demand.granted > key.trial.began, busy, count);
         }
+    }
+
+    private long out(ModelKey key) {
+        return all.stream()
+                .filter(demand -> demand.leaf.path().contains(key))
+                .filter(demand -> demand.isUnanswered() || demand.isInHand(now))
+                .count();
     }
 
     // ------------------------------------------------------------------------------------------------- whom it names
@@ -981,8 +995,8 @@ final class Model {
                             quota.refunded(demand);
                         }
                     }
-                    if (isAnswer && demand.isAwaited(now)) {
-                        good(key, demand);
+                    if (isAnswer && demand.isAwaited(now) && !demand.heard) {
+                        silent(key, demand);
                     }
                 }
                 demand.state = State.DONE;

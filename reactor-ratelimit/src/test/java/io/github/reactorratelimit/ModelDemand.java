@@ -39,6 +39,8 @@ final class ModelDemand {
     long headAt = Exact.NEVER;
     long endedAt = Exact.NEVER;
     boolean refunded;
+    /** Something was said about what came of it. */
+    boolean heard;
     /** Nobody told of it for so long that it counts as answered. */
     boolean takenForAnswered;
 
@@ -73,6 +75,12 @@ final class ModelDemand {
     /** Bare, held, and not so long that it is taken for answered. */
     boolean isAwaited(long now) {
         return isBare() && state == State.HELD && grantedAt + 20_000_000_000L > now;
+    }
+
+    /** Bare, held, and granted in this stretch of 20 s or in the one before. */
+    boolean isInHand(long now) {
+        long stretch = 20_000_000_000L;
+        return isBare() && state == State.HELD && now / stretch - grantedAt / stretch <= 1;
     }
 
     /** What it costs as far as is known. */

@@ -133,6 +133,87 @@ class SoftThrottleTest {
         assertThat(next.stream().filter(one -> one.running)).hasSize(4);
     }
 
+    // -------------------------------------------------------------------------------- permits in the caller's own hands
+
+    @Test
+    void permits_in_the_callers_own_hands_are_the_measure_too() {
+        RateLimiter limiter = time.limiter(Limit.of(1_000, ofSeconds(1)));
+        List<Asked> running = ask(limiter, 8);
+        running.get(0).permit().complete(used(0.9));
+        assertThat(out(ask(limiter, 8))).isEqualTo(4);
+    }
+
+    @Test
+    void so_are_those_that_were_tried_for() {
+        RateLimiter limiter = time.limiter(Limit.of(1_000, ofSeconds(1)));
+        List<Permit> running = IntStream.range(0, 8)
+                .mapToObj(i -> limiter.tryAcquire().permit())
+                .toList();
+        running.get(0).complete(used(0.95));
+        assertThat(out(ask(limiter, 8))).isEqualTo(2);
+    }
+
+    @Test
+    void those_that_ended_are_not_and_neither_are_those_that_were_lost() {
+        RateLimiter limiter = time.limiter(Limit.of(1_000, ofSeconds(1)));
+        ask(limiter, 100); // Nobody ever tells of them again.
+        time.advance(ofSeconds(40));
+        ask(limiter, 100).forEach(one -> one.permit().release());
+        List<Asked> running = ask(limiter, 4);
+        running.get(0).permit().complete(used(0.9));
+        assertThat(out(ask(limiter, 8))).isEqualTo(2);
+    }
+
+    @Test
+    void where_each_call_takes_several_fewer_are_out_at_once() {
+        RateLimiter limiter = time.limiter(Limit.inFlight(20));
+        Demand five = Demand.one().cost(5);
+        limiter.tryAcquire(five).permit().complete(used(0.9));
+        assertThat(out(ask(limiter, five, 8))).isEqualTo(2);
+    }
+
+    @Test
+    void a_permit_that_ends_without_a_word_is_an_answer_without_a_figure() {
+        RateLimiter limiter = time.limiter(Limit.of(1_000, ofSeconds(1)));
+        List<Asked> before = ask(limiter, 4);
+        before.get(0).permit().complete(used(1));
+        List<Asked> asked = ask(limiter, 50);
+        assertThat(out(asked)).isEqualTo(1);
+        asked.get(0).permit().release();
+        assertThat(out(asked.subList(1, 50))).isEqualTo(2);
+        asked.subList(1, 3).forEach(one -> one.permit().release());
+        assertThat(out(asked.subList(3, 50))).as("as many as before").isEqualTo(47);
+    }
+
+    @Test
+    void one_that_is_never_heard_of_is_one_too_after_a_while() {
+        RateLimiter limiter = time.limiter(Limit.of(1_000, ofSeconds(1)));
+        ask(limiter, 4).get(0).permit().complete(used(1));
+        List<Asked> asked = ask(limiter, 50);
+        assertThat(out(asked)).isEqualTo(1);
+        time.advance(ofSeconds(20));
+        assertThat(out(asked)).isEqualTo(3);
+        time.advance(ofSeconds(20));
+        assertThat(out(asked)).isEqualTo(50);
+    }
+
+    @Test
+    void one_that_was_heard_before_it_ends_says_no_more_by_its_end() {
+        RateLimiter limiter = time.limiter(Limit.inFlight(20));
+        limiter.tryAcquire().permit().complete(used(1));
+        List<Asked> asked = ask(limiter, 50);
+        Permit one = asked.get(0).permit();
+        one.hear(used(0.95));
+        assertThat(out(asked)).isEqualTo(2);
+        one.release();
+        assertThat(out(asked.subList(1, 50))).isEqualTo(2);
+        asked.subList(1, 3).forEach(next -> {
+            next.permit().hear(used(0.95));
+            next.permit().release();
+        });
+        assertThat(out(asked.subList(3, 50))).isEqualTo(4);
+    }
+
     /** A call of an adapter, whose head is told by hand. */
     private static final class Recorded {
 
