@@ -20,12 +20,14 @@ final class Buckets {
     private final Tree tree;
     private final Turns turns;
     private final Generations generations;
+    private final News news;
     private final Map<Identity, Node> known = new HashMap<>();
 
-    Buckets(Tree tree, Turns turns, Generations generations) {
+    Buckets(Tree tree, Turns turns, Generations generations, News news) {
         this.tree = tree;
         this.turns = turns;
         this.generations = generations;
+        this.news = news;
     }
 
     /**
@@ -84,7 +86,9 @@ final class Buckets {
         tree.remove(from);
         parent.addRoute(from.key, into);
         from.sharedWith = into;
+        long closedUntil = Math.max(now, into.gate.closedUntil);
         into.absorb(now, from, generations.next());
+        news.joined(now, from, into, into.gate.closedUntil - closedUntil);
         turns.move(now, from, into);
     }
 

@@ -39,11 +39,20 @@ final class News {
         Gate gate = node.gate;
         Reopening reopening = gate.reopening;
         if (reopening == null) {
-            reopening = new Reopening(node);
+            reopening = new Reopening(node, cause);
             gate.reopening = reopening;
         }
+        reopening.cause = cause;
         timers.set(reopening, gate.closedUntil);
         add(new Item(node, gate.closedUntil - now, added, cause));
+    }
+
+    /** A scope took over what another one is closed for. */
+    void joined(long now, Node from, Node into, long added) {
+        Reopening reopening = from.gate.reopening;
+        if (reopening != null) {
+            closed(now, into, added, reopening.cause);
+        }
     }
 
     /** A scope was opened by hand. */

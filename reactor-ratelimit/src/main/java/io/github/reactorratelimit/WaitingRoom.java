@@ -42,7 +42,7 @@ final class WaitingRoom {
             Outlook outlook,
             News news) {
         this.settings = settings;
-        this.buckets = new Buckets(tree, turns, generations);
+        this.buckets = new Buckets(tree, turns, generations, news);
         this.timers = timers;
         this.turns = turns;
         this.cooldowns = cooldowns;

@@ -353,6 +353,28 @@ class BucketsTest { // B44
     }
 
     @Test
+    void listeners_are_told_that_a_bucket_is_closed_because_one_of_its_routes_was() {
+        Told told = new Told();
+        RateLimiter limiter = time.spec()
+                .scope(Scope.by("endpoint").limits(Limit.inFlight(2)))
+                .listener(told)
+                .build();
+        Permit first = limiter.tryAcquire(B).permit();
+        Permit second = limiter.tryAcquire(B).permit();
+        call(limiter, A, "h1");
+        limiter.pause(A, ofSeconds(5));
+        first.complete(refused("h1", ofSeconds(20)).toBuilder().bucket(null).build());
+        time.advance(ofSeconds(2));
+        told.take();
+        second.complete(bucket("h1"));
+        assertThat(told.take()).contains("closed [endpoint=/a] for PT18S, PT15S more, REFUSED");
+        time.advance(ofSeconds(17));
+        assertThat(told.take()).isEmpty();
+        time.advance(ofSeconds(1));
+        assertThat(told.take()).contains("opened [endpoint=/a]");
+    }
+
+    @Test
     void a_wait_that_is_too_long_to_be_obeyed_turns_away_those_who_were_moved_into_it() {
         RateLimiter limiter = byEndpoint(Limit.inFlight(2));
         Permit onB = limiter.tryAcquire(B).permit();
