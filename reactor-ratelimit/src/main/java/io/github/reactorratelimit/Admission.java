@@ -330,6 +330,7 @@ final class Admission {
         long raw = scheduler.now(TimeUnit.NANOSECONDS);
         Ticket out;
         Throttle throttle = null;
+        Others.Finding others;
         boolean counts;
         boolean free = false;
         long heldNanos = 0;
@@ -342,6 +343,7 @@ final class Admission {
                 free = signal.cost() == 0 && room.correct(now, ticket, Limit.REQUESTS, 0);
                 throttle = room.hear(now, ticket, signal, pauseNanos, random);
             }
+            others = room.others().take();
             if (release) {
                 heldNanos = now - ticket.sentAt;
                 ending = room.end(now, ticket, Leaving.HEARD);
@@ -350,6 +352,9 @@ final class Admission {
         }
         if (throttle != null) {
             throttle.log(settings.name());
+        }
+        if (others != null) {
+            others.log(settings.name());
         }
         if (herald != null) {
             if (counts && signal.status() != 0) {

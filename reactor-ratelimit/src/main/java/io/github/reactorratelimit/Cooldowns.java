@@ -25,6 +25,7 @@ final class Cooldowns {
     private final News news;
     private final Routing routing;
     private final Learning learning;
+    private final Others others = new Others();
     private boolean changed;
 
     Cooldowns(Settings settings, Generations generations, Tree tree, News news) {
@@ -32,7 +33,7 @@ final class Cooldowns {
         this.news = news;
         this.generations = generations;
         this.routing = new Routing(tree);
-        this.learning = new Learning(settings, generations, routing);
+        this.learning = new Learning(settings, generations, routing, others);
     }
 
     /** Whether a node is closed on the server's word for longer than is obeyed. */
@@ -44,6 +45,11 @@ final class Cooldowns {
     @Nullable
     Node regrouped() {
         return learning.regrouped();
+    }
+
+    /** Who else uses a quota. */
+    Others others() {
+        return others;
     }
 
     /** Whether the last hearing may have changed who can go. */
@@ -61,6 +67,7 @@ final class Cooldowns {
         for (Node node = leaf; node != null; node = node.parent) {
             node.advance(now);
         }
+        others.look(now, leaf, ticket, signal);
         changed = learning.hear(now, leaf, ticket, signal, first);
         if (signal.terminal() != null) {
             return new Throttle(about(leaf, signal), signal, 0); // No wait would help, so none is imposed on others.

@@ -2,7 +2,7 @@ package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.RateLimitListener.Closing;
 import io.github.reactorratelimit.RateLimitListener.Ending;
-import io.github.reactorratelimit.RateLimitListener.OfAttempt;
+import io.github.reactorratelimit.RateLimitListener.AttemptListener;
 import io.github.reactorratelimit.RateLimitListener.Queue;
 import io.github.reactorratelimit.RateLimitListener.Retry;
 import io.github.reactorratelimit.RateLimitListener.Subject;
@@ -45,9 +45,9 @@ final class Herald {
         Subject who = who(ticket, lane, keys);
         ContextView caller = ticket.caller();
         if (caller != null) {
-            List<OfAttempt> own = new ArrayList<>(1);
+            List<AttemptListener> own = new ArrayList<>(1);
             each(listener -> {
-                OfAttempt watching = listener.attempt(who, caller);
+                AttemptListener watching = listener.attempt(who, caller);
                 if (watching != null) {
                     own.add(watching);
                 }
@@ -117,7 +117,7 @@ final class Herald {
     /** What an attempt's source sees in its Context. */
     Context context(Watch watch, Context context) {
         Context[] seen = {context};
-        for (OfAttempt listener : watch.listeners()) {
+        for (AttemptListener listener : watch.listeners()) {
             tell(listener, watching -> seen[0] = watching.context(seen[0]));
         }
         return seen[0];
@@ -166,7 +166,7 @@ final class Herald {
         Watch watch = ticket.watched();
         each(listener -> event.tell(listener, who));
         if (watch != null) {
-            for (OfAttempt listener : watch.listeners()) {
+            for (AttemptListener listener : watch.listeners()) {
                 tell(listener, watching -> event.tell(watching, who));
             }
         }

@@ -190,14 +190,17 @@ final class LearnedMeter extends Meter {
     /**
      * An answer to a request of this lane and cost. Inside one window the lower figure wins, however late its answer comes;
      * a later window replaces it.
+     *
+     * @return whether it was of the window that was known before
      */
-    void learn(long now, Booking permit, int lane, long cost, Quota quota) {
+    boolean learn(long now, Booking permit, int lane, long cost, Quota quota) {
         advance(now);
         long sentAt = permit.sentAt;
         long from = earliestReset(sentAt, quota);
         long to = latestReset(now, quota);
         boolean laterWindow = from >= latest || (!known && sentAt >= latest);
-        if (!laterWindow && known && to > earliest) {
+        boolean same = !laterWindow && known && to > earliest;
+        if (same) {
             remaining = Math.min(remaining, quota.remaining());
             earliest = Math.max(earliest, from);
             latest = Math.min(latest, to);
@@ -209,6 +212,18 @@ final class LearnedMeter extends Meter {
             bare.clear();
             resetShares(lane, cost);
         }
+        return same;
+    }
+
+    /**
+     * What we count of a quota of requests, what is in flight included, if an answer counts more than that; else -1. To be
+     * asked before it is learned, and worth something if it turns out to be of the same window.
+     */
+    long counted(long now, Quota quota, long cost) {
+        advance(now);
+        long ours = size - Exact.subtract(remaining, Exact.add(outCost, cost));
+        boolean sure = known && countsRequests && size > 0 && unanswered == out;
+        return sure && size - quota.remaining() > ours ? ours : -1;
     }
 
     /** An answer came that says nothing: what it cost is used. */

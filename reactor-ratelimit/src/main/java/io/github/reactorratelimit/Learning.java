@@ -22,16 +22,18 @@ final class Learning {
     private final Lanes lanes;
     private final Generations generations;
     private final Routing routing;
+    private final Others others;
     private final Map<Shared, LearnedMeter> shared = new HashMap<>();
     private @Nullable Node regrouped;
     /** How many answers were heard: a quota that the last one told of knows its number. */
     private long hearings;
 
-    Learning(Settings settings, Generations generations, Routing routing) {
+    Learning(Settings settings, Generations generations, Routing routing, Others others) {
         this.mode = settings.learning();
         this.lanes = settings.lanes();
         this.generations = generations;
         this.routing = routing;
+        this.others = others;
     }
 
     /**
@@ -50,7 +52,7 @@ final class Learning {
         for (int i = 0; i < quotas.size(); i++) {
             Quota quota = quotas.get(i);
             if (LearnedMeter.teaches(quota) && !quota.unit().equals("concurrent-requests")) {
-                learn(now, node(leaf, signal, quota), ticket, quota);
+                learn(now, node(leaf, signal, quota), ticket, signal, quota);
                 changed = true;
             }
         }
@@ -66,7 +68,7 @@ final class Learning {
         return named == null ? leaf : named;
     }
 
-    private void learn(long now, Node node, Ticket ticket, Quota quota) {
+    private void learn(long now, Node node, Ticket ticket, RateLimitSignal signal, Quota quota) {
         Learned learned = node.learned;
         LearnedMeter meter = learned == null ? null : learned.of(quota);
         if (quota.exhausted() && isAsEmpty(now, node, quota, LearnedMeter.earliestReset(ticket.sentAt, quota))) {
@@ -85,7 +87,12 @@ final class Learning {
             }
         }
         meter.heardIn = hearings;
-        meter.learn(now, ticket, ticket.slot == null ? 0 : ticket.slot.lane, ticket.costFor(meter), quota);
+        long cost = ticket.costFor(meter);
+        long ours = meter.counted(now, quota, cost);
+        boolean same = meter.learn(now, ticket, ticket.slot == null ? 0 : ticket.slot.lane, cost, quota);
+        if (same && ours >= 0) {
+            others.found(node, signal, quota, ours);
+        }
     }
 
     /** Keys that differ in their route only and are told of the same partition share its books; never two tokens or users. */

@@ -285,6 +285,15 @@ public final class Limit {
         return Duration.ofNanos(spanNanos());
     }
 
+    /** The permits before any share is taken off them. */
+    long declaredPermits() {
+        return permits;
+    }
+
+    Duration declaredPeriod() {
+        return Duration.ofNanos(periodNanos);
+    }
+
     Kind kind() {
         return kind;
     }

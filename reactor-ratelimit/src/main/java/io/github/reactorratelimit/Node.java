@@ -61,6 +61,8 @@ final class Node {
 
     long lastUsed;
     boolean forgotten;
+    /** That somebody else uses its quota was logged. */
+    boolean toldOfOthers;
 
     @Nullable
     Node older;
@@ -444,10 +446,15 @@ final class Node {
         return least;
     }
 
+    /** How many calls are in flight here, the one that is answered included. */
+    long out(long now, Ticket answered) {
+        long others = unanswered + (inHand == null ? 0 : inHand.count(now));
+        return answered.tells() == Ticket.Tells.NOTHING ? Math.max(1, others) : others + 1; // The former is still in hand.
+    }
+
     /** How many calls like this one are in flight here when it is answered, or may be. */
     long busy(long now, Ticket answered) {
-        long most = unanswered + (inHand == null ? 0 : inHand.count(now));
-        most += answered.tells() == Ticket.Tells.NOTHING ? 0 : 1; // Else it is still in hand.
+        long most = out(now, answered);
         long cost = Math.max(1, answered.demand.requests());
         for (Meter meter : meters) {
             boolean inFlight = meter.countsRequests && meter.limit.kind() == Limit.Kind.IN_FLIGHT;

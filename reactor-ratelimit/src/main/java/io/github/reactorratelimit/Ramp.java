@@ -246,7 +246,7 @@ final class Ramp {
         }
         boolean begins = !on || usageCap == Exact.NEVER;
         if (begins) {
-            usageBase = Math.max(1, node.busy(now, ticket));
+            usageBase = node.busy(now, ticket);
         }
         long cap = Math.max(1, (long) Math.ceil(usageBase * (1 - usage) / (1 - USED) - 1e-9));
         if (!on) {

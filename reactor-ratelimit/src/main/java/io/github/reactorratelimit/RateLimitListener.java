@@ -43,7 +43,7 @@ public interface RateLimitListener {
      * @param caller the Reactor Context of the caller
      * @return a listener of this attempt alone, which is told of it after this one; null for none
      */
-    default @Nullable OfAttempt attempt(Subject who, ContextView caller) {
+    default @Nullable AttemptListener attempt(Subject who, ContextView caller) {
         return null;
     }
 
@@ -183,7 +183,7 @@ public interface RateLimitListener {
      * A listener of one attempt alone, which can add to the Reactor Context that the attempt's source sees. Of the events of
      * {@link RateLimitListener} it is told those that are about its attempt.
      */
-    interface OfAttempt extends RateLimitListener {
+    interface AttemptListener extends RateLimitListener {
 
         /**
          * What the attempt's source sees in its Context. Called once, after the grant.

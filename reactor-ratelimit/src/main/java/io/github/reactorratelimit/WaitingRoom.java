@@ -312,6 +312,10 @@ final class WaitingRoom {
         return throttle;
     }
 
+    Others others() {
+        return cooldowns.others();
+    }
+
     /** An attempt was sent and not answered in time; that its key rests for it, or null. */
     @Nullable
     Throttle timedOut(long now, Ticket ticket, double random) {

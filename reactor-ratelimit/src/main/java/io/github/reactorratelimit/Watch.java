@@ -1,6 +1,6 @@
 package io.github.reactorratelimit;
 
-import io.github.reactorratelimit.RateLimitListener.OfAttempt;
+import io.github.reactorratelimit.RateLimitListener.AttemptListener;
 import io.github.reactorratelimit.RateLimitListener.Subject;
 import java.util.List;
 
@@ -10,4 +10,4 @@ import java.util.List;
  * @param who how the attempt is called in what they are told
  * @param listeners those who asked for it
  */
-record Watch(Subject who, List<OfAttempt> listeners) {}
+record Watch(Subject who, List<AttemptListener> listeners) {}

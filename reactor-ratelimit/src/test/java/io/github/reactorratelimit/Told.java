@@ -28,9 +28,9 @@ final class Told implements RateLimitListener {
     }
 
     @Override
-    public OfAttempt attempt(Subject who, ContextView caller) {
+    public AttemptListener attempt(Subject who, ContextView caller) {
         note(who, "begins for " + caller.getOrDefault("caller", "nobody"));
-        return new OfAttempt() {
+        return new AttemptListener() {
             @Override
             public void released(Subject own, Duration held, Ending ending) {
                 note(own, "is over by its own listener");

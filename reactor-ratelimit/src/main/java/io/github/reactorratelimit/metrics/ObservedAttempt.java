@@ -1,7 +1,7 @@
 package io.github.reactorratelimit.metrics;
 
 import io.github.reactorratelimit.RateLimitListener.Ending;
-import io.github.reactorratelimit.RateLimitListener.OfAttempt;
+import io.github.reactorratelimit.RateLimitListener.AttemptListener;
 import io.github.reactorratelimit.RateLimitListener.Retry;
 import io.github.reactorratelimit.RateLimitListener.Subject;
 import io.github.reactorratelimit.signal.RateLimitSignal;
@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 import reactor.util.context.Context;
 
 /** The observations of one attempt: of all of it, and of its waiting. Told of one event after another. */
-final class ObservedAttempt implements OfAttempt {
+final class ObservedAttempt implements AttemptListener {
 
     private final Observation attempt;
     private final Observation wait;

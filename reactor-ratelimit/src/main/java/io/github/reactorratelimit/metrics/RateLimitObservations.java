@@ -50,7 +50,7 @@ public final class RateLimitObservations implements RateLimitListener {
     }
 
     @Override
-    public @Nullable OfAttempt attempt(Subject who, ContextView caller) {
+    public @Nullable AttemptListener attempt(Subject who, ContextView caller) {
         return registry.isNoop() ? null : new ObservedAttempt(registry, who, caller.getOrDefault(IN_CONTEXT, null));
     }
 }

@@ -1,0 +1,104 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.signal.Quota;
+import io.github.reactorratelimit.signal.RateLimitSignal;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Finds that a server counts more requests than we do, by more than what is in flight: then somebody else uses the quota
+ * too. Told once per key, and of the first hundred keys only.
+ */
+final class Others {
+
+    private static final int MOST = 100;
+
+    private int told;
+    private @Nullable Finding found;
+
+    /** What a response says of a quota beside what our books say; only if they are those of the same limit. */
+    void look(long now, Node leaf, Ticket ticket, RateLimitSignal signal) {
+        List<Quota> quotas = signal.quotas();
+        if (now - ticket.sentAt > WindowMeter.TRANSIT_NANOS) {
+            return; // Since then some of what it counts has left our books.
+        }
+        for (int i = 0; i < quotas.size(); i++) {
+            Quota quota = quotas.get(i);
+            long counted = counted(quota);
+            for (Node node = leaf; counted > 0 && node != null; node = node.parent) {
+                Meter same = same(node, quota);
+                if (same != null) {
+                    look(now, node, same, ticket, signal, quota, counted);
+                    break;
+                }
+            }
+        }
+    }
+
+    private void look(
+            long now, Node node, Meter meter, Ticket ticket, RateLimitSignal signal, Quota quota, long counted) {
+        long ours = meter.limit.permits() - meter.available(now);
+        long leftToOthers = meter.limit.declaredPermits() - meter.limit.permits();
+        if (counted - ours - leftToOthers > node.out(now, ticket)) {
+            found(node, signal, quota, ours);
+        }
+    }
+
+    /** A quota that is learned fell by more than we used of it, and are using. */
+    void found(Node node, RateLimitSignal signal, Quota quota, long ours) {
+        if (!node.toldOfOthers && told < MOST) {
+            node.toldOfOthers = true;
+            told++;
+            found = new Finding(Tree.labels(node), signal.status(), counted(quota), quota, ours);
+        }
+    }
+
+    private static long counted(Quota quota) {
+        boolean known = quota.used() >= 0 || quota.limit() < 0 || quota.remaining() < 0;
+        return known ? quota.used() : Math.max(0, quota.limit() - quota.remaining());
+    }
+
+    private static @Nullable Meter same(Node node, Quota quota) {
+        for (Meter meter : node.meters) {
+            boolean counts = meter.countsRequests && meter.limit.kind() == Limit.Kind.WINDOW;
+            boolean fits = quota.unit().equals(Limit.REQUESTS) && meter.limit.declaredPermits() == quota.limit();
+            if (counts && fits && (quota.window() == null || quota.window().equals(meter.limit.declaredPeriod()))) {
+                return meter;
+            }
+        }
+        return null;
+    }
+
+    /** What the last response showed, if that is news; asked for once. */
+    @Nullable
+    Finding take() {
+        Finding last = found;
+        found = null;
+        return last;
+    }
+
+    /** One line of the log. */
+    record Finding(List<String> keys, int status, long counted, Quota quota, long ours) {
+
+        private static final Logger LOG = LoggerFactory.getLogger(RateLimiter.class);
+
+        void log(String limiter) {
+            LOG.warn(
+                    "limiter={} key={} status={} used={} remaining={} limit={} ours={}: somebody else uses this quota,"
+                            + " or its calls cost more than they were asked for with",
+                    limiter,
+                    keys,
+                    status,
+                    count(counted),
+                    count(quota.remaining()),
+                    count(quota.limit()),
+                    ours);
+        }
+
+        private static String count(long count) {
+            return count < 0 ? "?" : Long.toString(count);
+        }
+    }
+}
