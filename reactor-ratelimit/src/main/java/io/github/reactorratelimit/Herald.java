@@ -1,8 +1,8 @@
 package io.github.reactorratelimit;
 
+import io.github.reactorratelimit.RateLimitListener.AttemptListener;
 import io.github.reactorratelimit.RateLimitListener.Closing;
 import io.github.reactorratelimit.RateLimitListener.Ending;
-import io.github.reactorratelimit.RateLimitListener.AttemptListener;
 import io.github.reactorratelimit.RateLimitListener.Queue;
 import io.github.reactorratelimit.RateLimitListener.Retry;
 import io.github.reactorratelimit.RateLimitListener.Subject;

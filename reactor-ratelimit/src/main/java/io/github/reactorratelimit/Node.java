@@ -449,7 +449,9 @@ final class Node {
     /** How many calls are in flight here, the one that is answered included. */
     long out(long now, Ticket answered) {
         long others = unanswered + (inHand == null ? 0 : inHand.count(now));
-        return answered.tells() == Ticket.Tells.NOTHING ? Math.max(1, others) : others + 1; // The former is still in hand.
+        return answered.tells() == Ticket.Tells.NOTHING
+                ? Math.max(1, others)
+                : others + 1; // The former is still in hand.
     }
 
     /** How many calls like this one are in flight here when it is answered, or may be. */

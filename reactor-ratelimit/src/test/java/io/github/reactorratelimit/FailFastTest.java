@@ -71,7 +71,8 @@ class FailFastTest {
         RateLimiter limiter = time.limiter(Limit.of(2, ofSeconds(10)));
         List<Integer> seen = new ArrayList<>();
         Throwable[] failed = new Throwable[1];
-        Flux.range(1, 5).transform(limiter.calls().failFast().limitEach(Demand.one()))
+        Flux.range(1, 5)
+                .transform(limiter.calls().failFast().limitEach(Demand.one()))
                 .subscribe(seen::add, e -> failed[0] = e);
         assertThat(seen).containsExactly(1, 2);
         assertThat(failed[0])

@@ -12,10 +12,8 @@ import org.junit.jupiter.api.Test;
 /** A limiter that has had two billion closings, windows and keys, which a busy one may within days. */
 class GenerationsTest {
 
-    private static final RateLimitSignal REFUSED = RateLimitSignal.of(429)
-            .throttled(true)
-            .delay(ofSeconds(1))
-            .build();
+    private static final RateLimitSignal REFUSED =
+            RateLimitSignal.of(429).throttled(true).delay(ofSeconds(1)).build();
 
     private final VirtualTime time = new VirtualTime();
 

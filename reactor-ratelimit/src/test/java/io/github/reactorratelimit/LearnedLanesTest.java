@@ -91,7 +91,8 @@ class LearnedLanesTest {
         RateLimiter limiter = limiter(0.5);
         limiter.tryAcquire(HIGH).permit().complete(left(9, 10));
         Admission admission = limiter.calls().admission();
-        List<Call> low = IntStream.range(0, 6).mapToObj(i -> new Call(admission)).toList();
+        List<Call> low =
+                IntStream.range(0, 6).mapToObj(i -> new Call(admission)).toList();
         assertThat(low.stream().filter(one -> one.granted)).hasSize(5);
         admission.abort(low.get(2));
         assertThat(low.get(5).granted).isTrue();

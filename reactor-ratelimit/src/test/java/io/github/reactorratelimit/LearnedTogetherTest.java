@@ -149,8 +149,7 @@ class LearnedTogetherTest {
 
     @Test
     void of_two_empty_quotas_one_that_our_own_books_know_as_well_closes_nothing() {
-        RateLimiter limiter = time.limiter(
-                Limit.of(50, ofSeconds(1)).unit("tokens"), Limit.of(1, ofMillis(9_500)));
+        RateLimiter limiter = time.limiter(Limit.of(50, ofSeconds(1)).unit("tokens"), Limit.of(1, ofMillis(9_500)));
         Quota tokens = new Quota("", "tokens", 50, 0, -1, ofMillis(300), null, null);
         RateLimitSignal empty = told(tokens, quota("", 1, 0, ofSeconds(10))).toBuilder()
                 .delay(ofSeconds(10))
@@ -158,6 +157,8 @@ class LearnedTogetherTest {
         limiter.tryAcquire(Demand.one().cost("tokens", 1)).permit().complete(empty);
         Asked asked = time.ask(limiter);
         time.runTo(ofMinutes(1));
-        assertThat(asked.at()).as("ours, and its margin").isEqualTo(ofMillis(9_510).minusNanos(500_000));
+        assertThat(asked.at())
+                .as("ours, and its margin")
+                .isEqualTo(ofMillis(9_510).minusNanos(500_000));
     }
 }

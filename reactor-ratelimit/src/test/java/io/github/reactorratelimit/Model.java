@@ -234,11 +234,7 @@ final class Model {
         return key.quotas.stream()
                 .filter(quota -> !share.isWhole())
                 .mapToLong(quota -> quota.shareReadyAt(
-                        now,
-                        lane,
-                        share,
-                        quota.unit.equals(Limit.REQUESTS) ? ahead : 0,
-                        demand.cost(quota.unit)))
+                        now, lane, share, quota.unit.equals(Limit.REQUESTS) ? ahead : 0, demand.cost(quota.unit)))
                 .max()
                 .orElse(now);
     }
@@ -718,7 +714,8 @@ final class Model {
         long sureUntil = now + nanos - (wholeSeconds ? Math.min(nanos, SECOND) : 0);
         boolean ours = empty.stream()
                 .anyMatch(quota -> key.books.stream().anyMatch(books -> isAsEmpty(books, quota, sureUntil)));
-        // Of what is said of a quota more than once its own books have the closest figure; a longer delay is no such thing.
+        // Of what is said of a quota more than once its own books have the closest figure; a longer delay is no such
+        // thing.
         boolean learned = nanos <= settings.maxServerDelayNanos()
                 && empty.stream()
                         .filter(quota -> ModelQuota.spanNanos(quota) >= nanos)

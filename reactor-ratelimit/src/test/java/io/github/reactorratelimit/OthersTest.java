@@ -96,8 +96,9 @@ class OthersTest {
     @Test
     void neither_is_one_above_by_what_is_in_flight() {
         RateLimiter limiter = hundred();
-        List<Asked> asked =
-                IntStream.range(0, 10).mapToObj(i -> time.ask(limiter, user("a"))).toList();
+        List<Asked> asked = IntStream.range(0, 10)
+                .mapToObj(i -> time.ask(limiter, user("a")))
+                .toList();
         time.advance(ofMillis(500));
         asked.get(0).permit().complete(left(80, 100)); // Ours are 10, and as many are out.
         assertThat(lines()).isEmpty();

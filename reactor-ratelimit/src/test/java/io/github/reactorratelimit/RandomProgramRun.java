@@ -107,12 +107,7 @@ final class RandomProgramRun {
 
     /** What is left of one or two quotas under names of their own, and a hint. */
     private static RateLimitSignal left(
-            List<String> names,
-            long one,
-            Duration oneReset,
-            long other,
-            Duration otherReset,
-            @Nullable Duration hint) {
+            List<String> names, long one, Duration oneReset, long other, Duration otherReset, @Nullable Duration hint) {
         List<Quota> quotas = new ArrayList<>();
         quotas.add(new Quota(names.get(0), Limit.REQUESTS, 6, one, -1, oneReset, null, null));
         if (names.size() > 1) {

@@ -133,7 +133,8 @@ class SoftThrottleTest {
         assertThat(next.stream().filter(one -> one.running)).hasSize(4);
     }
 
-    // -------------------------------------------------------------------------------- permits in the caller's own hands
+    // -------------------------------------------------------------------------------- permits in the caller's own
+    // hands
 
     @Test
     void permits_in_the_callers_own_hands_are_the_measure_too() {

@@ -106,8 +106,7 @@ final class LimiterGauges {
                 least.merge(row(scope, state), state.available(), Math::min);
             }
         }
-        Shown now = new Shown(
-                taken.waiting(), least, registry.config().clock().monotonicTime());
+        Shown now = new Shown(taken.waiting(), least, registry.config().clock().monotonicTime());
         shown = now;
         least.keySet().forEach(row -> rows.computeIfAbsent(row, this::gauge));
         return now;

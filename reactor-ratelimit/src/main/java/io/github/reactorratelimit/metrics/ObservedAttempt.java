@@ -1,7 +1,7 @@
 package io.github.reactorratelimit.metrics;
 
-import io.github.reactorratelimit.RateLimitListener.Ending;
 import io.github.reactorratelimit.RateLimitListener.AttemptListener;
+import io.github.reactorratelimit.RateLimitListener.Ending;
 import io.github.reactorratelimit.RateLimitListener.Retry;
 import io.github.reactorratelimit.RateLimitListener.Subject;
 import io.github.reactorratelimit.signal.RateLimitSignal;
