@@ -98,14 +98,14 @@ final class Learning {
     /** Keys that differ in their route only and are told of the same partition share its books; never two tokens or users. */
     private LearnedMeter books(Node node, Quota quota) {
         Node parent = node.parent;
-        Object others = parent == null ? null : routing.besidesRoute(node);
+        Object besides = parent == null ? null : routing.besidesRoute(node);
         if (quota.partition() == null
                 || parent == null
-                || others == null
+                || besides == null
                 || routing.keyed(node, quota.partition()) != null) {
             return books(quota);
         }
-        Shared key = new Shared(parent, others, quota.name(), quota.unit(), quota.limit(), quota.partition());
+        Shared key = new Shared(parent, besides, quota.name(), quota.unit(), quota.limit(), quota.partition());
         LearnedMeter known = shared.get(key);
         if (known == null) {
             known = books(quota);
@@ -121,7 +121,7 @@ final class Learning {
 
     private record Shared(
             Node parent,
-            Object others,
+            Object besides,
             String name,
             String unit,
             long limit,

@@ -2,6 +2,7 @@ package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.signal.Quota;
 import io.github.reactorratelimit.signal.RateLimitSignal;
+import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -64,11 +65,19 @@ final class Others {
         for (Meter meter : node.meters) {
             boolean counts = meter.countsRequests && meter.limit.kind() == Limit.Kind.WINDOW;
             boolean fits = quota.unit().equals(Limit.REQUESTS) && meter.limit.declaredPermits() == quota.limit();
-            if (counts && fits && (quota.window() == null || quota.window().equals(meter.limit.declaredPeriod()))) {
+            if (counts && fits && isAsLong(quota, meter.limit.declaredPeriod())) {
                 return meter;
             }
         }
         return null;
+    }
+
+    /** Whether a quota's window may be of this length; if it isn't said, a longer reset tells. */
+    private static boolean isAsLong(Quota quota, Duration period) {
+        Duration reset = quota.reset();
+        return quota.window() != null
+                ? quota.window().equals(period)
+                : reset == null || reset.compareTo(period.plusSeconds(1)) <= 0;
     }
 
     /** What the last response showed, if that is news; asked for once. */
