@@ -45,6 +45,11 @@ final class Node {
 
     long lastUsed;
     boolean forgotten;
+    /** What a store calls it; null as long as it was not asked about it. */
+    @Nullable
+    String stored;
+    /** Until then a store is known to refuse. */
+    private long refusedUntil = Long.MIN_VALUE;
 
     @Nullable
     Node older;
@@ -110,11 +115,33 @@ final class Node {
     }
 
     long sharedReadyAt(long now, Demand demand) {
-        return Math.max(Math.max(now, gate.closedUntil), latest(meters, now, demand));
+        return Math.max(shutUntil(now), latest(meters, now, demand));
     }
 
     long shareReadyAt(long now, Demand demand, int lane) {
-        return latest(shares[lane], now, demand);
+        return Math.max(slots[lane].refusedUntil, latest(shares[lane], now, demand));
+    }
+
+    /** Nobody passes before, whatever the meters say. */
+    long shutUntil(long now) {
+        return Math.max(now, Math.max(gate.closedUntil, refusedUntil));
+    }
+
+    /** A store refuses until then: this key, or only a lane's share of it. */
+    void refused(long until, int lane) {
+        if (lane < 0) {
+            refusedUntil = until;
+        } else {
+            slots[lane].refusedUntil = until;
+        }
+    }
+
+    /** What a store said doesn't count any more. */
+    void forgetRefusals() {
+        refusedUntil = Long.MIN_VALUE;
+        for (Slot slot : slots) {
+            slot.refusedUntil = Long.MIN_VALUE;
+        }
     }
 
     private static long latest(Meter[] meters, long now, Demand demand) {
@@ -127,7 +154,7 @@ final class Node {
 
     /** A lower bound of {@link #readyAt} behind {@code ahead} requests of the same line. */
     long expectedAt(long now, Demand demand, int lane, long ahead) {
-        long at = Math.max(now, gate.closedUntil);
+        long at = Math.max(shutUntil(now), slots[lane].refusedUntil);
         for (Meter meter : meters) {
             at = Math.max(at, expectedAt(meter, now, demand, ahead));
         }

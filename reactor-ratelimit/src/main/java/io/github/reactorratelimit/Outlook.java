@@ -26,7 +26,7 @@ final class Outlook {
         for (Node node = leaf; node != null; node = node.parent) {
             look(now, node.meters, demand);
             look(now, node.shares[lane], demand);
-            long open = node.gate.closedUntil;
+            long open = Math.max(node.shutUntil(now), node.slots[lane].refusedUntil);
             if (open > readyAt || (open > now && open == readyAt && remaining > 0)) {
                 readyAt = open;
                 fullAt = readyAt;

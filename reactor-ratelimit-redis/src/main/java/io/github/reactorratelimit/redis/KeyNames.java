@@ -29,11 +29,15 @@ final class KeyNames {
      * @throws IllegalArgumentException if the prefix has a brace, which would take the hash tag's place
      */
     KeyNames(String prefix, String limiter) {
+        checkPrefix(prefix);
+        String tag = PLAIN_TAG.matcher(limiter).matches() ? limiter : hashed(limiter);
+        start = prefix + ":" + VERSION + ":{" + tag + "}:";
+    }
+
+    static void checkPrefix(String prefix) {
         if (prefix.isBlank() || prefix.indexOf('{') >= 0 || prefix.indexOf('}') >= 0) {
             throw new IllegalArgumentException("a key prefix must not be blank or contain braces, was '" + prefix + "'");
         }
-        String tag = PLAIN_TAG.matcher(limiter).matches() ? limiter : hashed(limiter);
-        start = prefix + ":" + VERSION + ":{" + tag + "}:";
     }
 
     String process(String id) {
