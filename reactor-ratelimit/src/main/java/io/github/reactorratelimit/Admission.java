@@ -57,6 +57,11 @@ final class Admission {
     private volatile boolean more;
     private volatile boolean alarmWanted;
 
+    Admission(Settings settings, List<Limit> limits, List<Scope> scopes, Supplier<Scheduler> schedulers) {
+        this(settings, limits, scopes, schedulers, null);
+    }
+
+    /** With a store, all books of limits are there, and those here only say how much can be asked for. */
     Admission(Settings settings, List<Limit> limits, List<Scope> scopes, Supplier<Scheduler> schedulers, @Nullable LimitStore store) {
         this.settings = settings;
         this.clock = new LimiterClock(schedulers);
