@@ -62,7 +62,12 @@ final class Admission {
     }
 
     /** With a store, all books of limits are there, and those here only say how much can be asked for. */
-    Admission(Settings settings, List<Limit> limits, List<Scope> scopes, Supplier<Scheduler> schedulers, @Nullable LimitStore store) {
+    Admission(
+            Settings settings,
+            List<Limit> limits,
+            List<Scope> scopes,
+            Supplier<Scheduler> schedulers,
+            @Nullable LimitStore store) {
         this.settings = settings;
         this.clock = new LimiterClock(schedulers);
         this.alarm = new Alarm(this::ring, this::rejected);
@@ -210,8 +215,9 @@ final class Admission {
     /** Answers at once; an allowed answer has taken its permit. */
     Decision tryAcquire(Demand demand) {
         if (sharing != null && sharing.decides()) {
-            throw new UnsupportedOperationException("limiter '" + settings.name() + "' shares its limits and can't answer"
-                    + " without asking; acquire(demand.maxWait(Duration.ZERO)) answers as soon as it has");
+            throw new UnsupportedOperationException(
+                    "limiter '" + settings.name() + "' shares its limits and can't answer"
+                            + " without asking; acquire(demand.maxWait(Duration.ZERO)) answers as soon as it has");
         }
         return herald == null ? decide(demand, true, null) : decideAndTell(demand, herald);
     }
@@ -611,7 +617,10 @@ final class Admission {
             }
         });
         if (closed[0]) {
-            LOG.warn("Limiter '{}': its store is out of order, and demands fail meanwhile: {}", settings.name(), why.getMessage());
+            LOG.warn(
+                    "Limiter '{}': its store is out of order, and demands fail meanwhile: {}",
+                    settings.name(),
+                    why.getMessage());
         }
     }
 

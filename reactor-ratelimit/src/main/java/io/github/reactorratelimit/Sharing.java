@@ -60,6 +60,7 @@ final class Sharing {
     private @Nullable StoreCall overdue;
     /** By how many the limits are to be divided from now on; 0 for no change. */
     private int division;
+
     private long number;
 
     Sharing(LimitStore store, Settings settings, Tree tree, Timers timers, Turns turns, WaitingRoom room) {
@@ -112,6 +113,11 @@ final class Sharing {
     /** Whether those who fit here have to be asked for there. */
     boolean decides() {
         return mode != Mode.ALONE;
+    }
+
+    /** Whether other limits are about to come into force. */
+    boolean isChanging() {
+        return mode == Mode.DIVIDING || mode == Mode.JOINING;
     }
 
     /** Whether nobody else can be asked for now. */
@@ -179,8 +185,11 @@ final class Sharing {
     void overdue(long now, StoreCall late) {
         if (ends(late)) {
             overdue = late;
-            lost(now, late, new IllegalStateException("the store did not answer within "
-                    + store.terms().timeout()));
+            lost(
+                    now,
+                    late,
+                    new IllegalStateException(
+                            "the store did not answer within " + store.terms().timeout()));
         }
     }
 

@@ -238,11 +238,7 @@ final class StoreNews {
 
     /** What it costs more or less: of one unit, or so many times all that it cost. */
     private static void deltas(
-            StoreDraft draft,
-            Standing standing,
-            @Nullable String unit,
-            long delta,
-            List<Correction> into) {
+            StoreDraft draft, Standing standing, @Nullable String unit, long delta, List<Correction> into) {
         if (!standing.isKnown()) {
             return;
         }

@@ -139,8 +139,7 @@ abstract class Ticket extends Booking {
         decided = decided instanceof Corrections corrections ? new Corrections(next, corrections.all) : next;
     }
 
-    private record Corrections(
-            @Nullable Standing standing, List<Correction> all) {}
+    private record Corrections(@Nullable Standing standing, List<Correction> all) {}
 
     private record Correction(String unit, long actual) {}
 }

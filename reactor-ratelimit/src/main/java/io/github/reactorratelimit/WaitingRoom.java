@@ -343,8 +343,9 @@ final class WaitingRoom {
         boolean closed = sharing != null && sharing.mode() == Sharing.Mode.CLOSED;
         RateLimitException refusal = forbidding != null
                 ? Refusals.never(settings.name(), slot.node, ticket.demand, forbidding)
-                : closed ? Refusals.unavailable(settings.name(), slot.node, null)
-                : cannotWait(now, ticket, slot.node, slot.lane, left);
+                : closed
+                        ? Refusals.unavailable(settings.name(), slot.node, null)
+                        : cannotWait(now, ticket, slot.node, slot.lane, left);
         if (refusal == null) {
             wait(now, ticket, slot, ticket.at);
         } else {
@@ -354,6 +355,10 @@ final class WaitingRoom {
     }
 
     private boolean overdue(long now, Ticket ticket) {
+        if (sharing != null && sharing.isChanging()) {
+            timers.set(ticket, now); // It gets its answer from the limits that come into force.
+            return false;
+        }
         // Who could go at this very instant goes, in as many passes as it takes.
         boolean all = grantAll(now);
         if (ticket.stage == Stage.WAITING && !all) {

@@ -36,7 +36,8 @@ final class KeyNames {
 
     static void checkPrefix(String prefix) {
         if (prefix.isBlank() || prefix.indexOf('{') >= 0 || prefix.indexOf('}') >= 0) {
-            throw new IllegalArgumentException("a key prefix must not be blank or contain braces, was '" + prefix + "'");
+            throw new IllegalArgumentException(
+                    "a key prefix must not be blank or contain braces, was '" + prefix + "'");
         }
     }
 

@@ -10,7 +10,8 @@ final class Outages {
     private static final Map<String, String> MEANINGS = new LinkedHashMap<>();
 
     static {
-        MEANINGS.put("READONLY", "Redis is a replica that can't be written; connect to the master, or through Sentinel");
+        MEANINGS.put(
+                "READONLY", "Redis is a replica that can't be written; connect to the master, or through Sentinel");
         MEANINGS.put("LOADING", "Redis is loading its data");
         MEANINGS.put("OOM", "Redis is out of memory; raise maxmemory, or let it evict other keys");
         MEANINGS.put("CROSSSLOT", "a key isn't where the limiter's others are; don't rename keys behind a proxy");
@@ -29,9 +30,8 @@ final class Outages {
     private Outages() {}
 
     static Throwable explained(Throwable failure) {
-        Throwable cause = failure instanceof CompletionException && failure.getCause() != null
-                ? failure.getCause()
-                : failure;
+        Throwable cause =
+                failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
         String said = String.valueOf(cause.getMessage());
         for (Map.Entry<String, String> meaning : MEANINGS.entrySet()) {
             if (said.contains(meaning.getKey())) {

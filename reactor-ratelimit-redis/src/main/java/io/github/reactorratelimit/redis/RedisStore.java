@@ -73,7 +73,9 @@ final class RedisStore implements LimitStore {
     /** When nobody waits for the answer any more, on the server's clock; 0 as long as that isn't known. */
     private long expires(Batch batch) {
         Long known = ahead;
-        return known == null ? 0 : known + batch.sentAtNanos() / 1_000 + terms.timeout().toNanos() / 1_000;
+        return known == null
+                ? 0
+                : known + batch.sentAtNanos() / 1_000 + terms.timeout().toNanos() / 1_000;
     }
 
     private void setClock(Batch batch, long now) {

@@ -115,7 +115,10 @@ class DecideScriptTest {
     void a_hundred_at_twenty_per_second_are_a_hundred_and_ten_after_two_seconds_and_ten_calls() {
         long granted = 0;
         for (int i = 0; i < 100; i++) {
-            granted += call().bucket(ROOT, 100, 50_000, 0, 1).ask(1, 0).at(T, redis).get(2);
+            granted += call().bucket(ROOT, 100, 50_000, 0, 1)
+                    .ask(1, 0)
+                    .at(T, redis)
+                    .get(2);
         }
         for (int i = 0; i < 10; i++) {
             granted += call().bucket(ROOT, 100, 50_000, 0, 1)
@@ -169,8 +172,7 @@ class DecideScriptTest {
     @Test
     void asks_of_one_batch_are_decided_in_order() {
         ScriptCall both = call().window(ROOT, 3, SECOND);
-        assertThat(both.ask(2, 0).ask(2, 0).at(T, redis))
-                .containsExactly(T, 0L, 2L, 0L, 0L, 0L, 1L, SECOND, 1L, 1L);
+        assertThat(both.ask(2, 0).ask(2, 0).at(T, redis)).containsExactly(T, 0L, 2L, 0L, 0L, 0L, 1L, SECOND, 1L, 1L);
     }
 
     @Test
@@ -186,10 +188,7 @@ class DecideScriptTest {
         call().bucket(ROOT, 2, SECOND, 0, 1).ask(2, 0).at(T, redis);
         assertThat(call().bucket(ROOT, 2, SECOND, 0, 1).close(ROOT, 5 * SECOND).at(T, redis))
                 .containsExactly(T, 5 * SECOND);
-        assertThat(call().process("p2")
-                        .bucket(ROOT, 2, SECOND, 0, 1)
-                        .ask(1, 0)
-                        .at(T + 2 * SECOND, redis))
+        assertThat(call().process("p2").bucket(ROOT, 2, SECOND, 0, 1).ask(1, 0).at(T + 2 * SECOND, redis))
                 .endsWith(3 * SECOND, 0L, 4 * SECOND, 1L, 1L);
         assertThat(call().bucket(ROOT, 2, SECOND, 0, 1).ask(2, 0).at(T + 6 * SECOND, redis))
                 .endsWith(1L, SECOND, 1L, 1L);
@@ -214,11 +213,7 @@ class DecideScriptTest {
         assertThat(call().process("alive").flight(ROOT, 3).ask(9, 0).at(T + 5 * SECOND, redis))
                 .endsWith(2L, -1L, 1L, 1L);
         // Late news of the dead frees nobody else's.
-        assertThat(call().process("dead")
-                        .flight(ROOT, 3)
-                        .hold(1, 0)
-                        .ask(1, 0)
-                        .at(T + 6 * SECOND, redis))
+        assertThat(call().process("dead").flight(ROOT, 3).hold(1, 0).ask(1, 0).at(T + 6 * SECOND, redis))
                 .endsWith(0L, -1L, 1L, 1L);
     }
 
@@ -258,10 +253,8 @@ class DecideScriptTest {
     @Test
     void an_older_batch_is_refused_and_changes_nothing() {
         call().batch(1_000_000).window(ROOT, 5, SECOND).ask(1, 0).at(T, redis);
-        assertThatThrownBy(() -> call().batch(999_999)
-                        .window(ROOT, 5, SECOND)
-                        .ask(4, 0)
-                        .at(T, redis))
+        assertThatThrownBy(() ->
+                        call().batch(999_999).window(ROOT, 5, SECOND).ask(4, 0).at(T, redis))
                 .isInstanceOf(RedisCommandExecutionException.class)
                 .hasMessageContaining("STALE");
         assertThat(redis.hget(ROOT, "window:w1000000")).endsWith(" 1");
@@ -269,10 +262,8 @@ class DecideScriptTest {
 
     @Test
     void a_batch_that_nobody_waits_for_any_more_is_refused_and_changes_nothing() { // B30
-        assertThatThrownBy(() -> call().expires(T - 1)
-                        .window(ROOT, 5, SECOND)
-                        .ask(4, 0)
-                        .at(T, redis))
+        assertThatThrownBy(() ->
+                        call().expires(T - 1).window(ROOT, 5, SECOND).ask(4, 0).at(T, redis))
                 .isInstanceOf(RedisCommandExecutionException.class)
                 .hasMessageContaining("EXPIRED " + T);
         assertThat(redis.keys("*")).isEmpty();
@@ -306,7 +297,9 @@ class DecideScriptTest {
         long now = T;
         for (int i = 0; i < 5_000; i++) {
             now += random.nextInt(40_000);
-            List<Long> reply = call().window(ROOT, 50, SECOND).ask(1 + random.nextInt(3), 0).at(now, redis);
+            List<Long> reply = call().window(ROOT, 50, SECOND)
+                    .ask(1 + random.nextInt(3), 0)
+                    .at(now, redis);
             for (long granted = reply.get(2); granted > 0 && count < grants.length; granted--) {
                 grants[count++] = now;
             }

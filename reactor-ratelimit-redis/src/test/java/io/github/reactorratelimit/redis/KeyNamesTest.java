@@ -34,7 +34,8 @@ class KeyNamesTest {
     void the_slot_stays_one_for_limiters_of_any_name() {
         for (String name : List.of("a b", "}", "{", "{}x", "käse", "n".repeat(300))) {
             KeyNames odd = new KeyNames("p", name);
-            assertThat(SlotHash.getSlot(odd.scope(Map.of("user", "{q}")))).isEqualTo(SlotHash.getSlot(odd.process("1")));
+            assertThat(SlotHash.getSlot(odd.scope(Map.of("user", "{q}"))))
+                    .isEqualTo(SlotHash.getSlot(odd.process("1")));
         }
     }
 

@@ -143,8 +143,8 @@ class RedisRateLimiterTest {
 
     @Test
     void several_scopes_are_decided_together() {
-        RateLimiterSpec spec = limits(Limit.of(3, ofSeconds(100)))
-                .scope(Scope.by("user").limits(Limit.of(2, ofSeconds(100))));
+        RateLimiterSpec spec =
+                limits(Limit.of(3, ofSeconds(100))).scope(Scope.by("user").limits(Limit.of(2, ofSeconds(100))));
         RateLimiter a = process(spec);
         RateLimiter b = process(spec);
         AtomicInteger granted = new AtomicInteger();
@@ -180,7 +180,8 @@ class RedisRateLimiterTest {
         RateLimiter a = process(brief, limits(Limit.inFlight(1)));
         RateLimiter b = process(brief, limits(Limit.inFlight(1)));
         Permit held = one(a);
-        assertThatThrownBy(() -> b.acquire(Demand.one().maxWait(ofMillis(1_500))).block(ofSeconds(10)))
+        assertThatThrownBy(
+                        () -> b.acquire(Demand.one().maxWait(ofMillis(1_500))).block(ofSeconds(10)))
                 .isInstanceOf(RateLimitedException.class);
         held.release();
         assertThat(b.acquire(Demand.one()).block(ofSeconds(10))).isNotNull();

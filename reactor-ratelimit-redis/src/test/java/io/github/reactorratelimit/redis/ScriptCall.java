@@ -146,10 +146,7 @@ final class ScriptCall {
         section(words, correctionCount, corrections);
         section(words, askCount, asks);
         return redis.eval(
-                DecideScript.TEXT,
-                ScriptOutputType.MULTI,
-                names.toArray(String[]::new),
-                words.toArray(String[]::new));
+                DecideScript.TEXT, ScriptOutputType.MULTI, names.toArray(String[]::new), words.toArray(String[]::new));
     }
 
     private static void section(List<String> words, int count, List<String> section) {
