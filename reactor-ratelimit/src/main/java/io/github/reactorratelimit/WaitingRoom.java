@@ -21,6 +21,9 @@ final class WaitingRoom {
     /** How many one pass grants, or lets fall due, before others get the monitor. */
     static final int PASS = 256;
 
+    /** When to look again whether changed limits have come into force. */
+    private static final long CHANGING_NANOS = 1_000_000;
+
     /** The scope of a signal that is about all calls of an account, whatever their route. */
     private static final String GLOBAL = "global";
 
@@ -356,8 +359,9 @@ final class WaitingRoom {
 
     private boolean overdue(long now, Ticket ticket) {
         if (sharing != null && sharing.isChanging()) {
-            timers.set(ticket, now); // It gets its answer from the limits that come into force.
-            return false;
+            // It gets its answer from the limits that come into force, by the thread that may stand above this pass.
+            timers.set(ticket, Exact.add(now, CHANGING_NANOS));
+            return true;
         }
         // Who could go at this very instant goes, in as many passes as it takes.
         boolean all = grantAll(now);

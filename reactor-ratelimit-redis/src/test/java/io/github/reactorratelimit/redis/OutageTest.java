@@ -134,6 +134,7 @@ class OutageTest {
         proxy.swallowCalls(true);
         assertThat(grantedOf(100, limiter)).isEqualTo(10);
         proxy.swallowCalls(false);
+        proxy.cut();
         AtomicInteger more = new AtomicInteger();
         eventually(() -> assertThat(more.addAndGet(grantedOf(100, limiter))).isEqualTo(30));
     }
