@@ -56,6 +56,7 @@ final class Sharing {
     private @Nullable StoreCall call;
     private @Nullable Throwable failure;
     private boolean roundDue;
+    private boolean roundProbes;
     private boolean disposed;
     private @Nullable StoreCall overdue;
     /** By how many the limits are to be divided from now on; 0 for no change. */
@@ -169,12 +170,20 @@ final class Sharing {
         return next;
     }
 
+    /** The next round is not put off by what is called meanwhile. */
     private void setRound(long now) {
         boolean probing = mode == Mode.ALONE || mode == Mode.CLOSED;
-        long nanos = probing
-                ? Exact.nanos(store.terms().probe())
-                : news.holds() ? Exact.nanos(store.terms().lease()) / 3 : Exact.NEVER;
-        timers.set(round, Exact.add(now, nanos));
+        boolean wanted = probing || news.holds();
+        if (!wanted || probing != roundProbes) {
+            timers.remove(round);
+        }
+        if (wanted && round.place == Timed.NOWHERE) {
+            long nanos = probing
+                    ? Exact.nanos(store.terms().probe())
+                    : Exact.nanos(store.terms().lease()) / 3;
+            roundProbes = probing;
+            timers.set(round, Exact.add(now, nanos));
+        }
     }
 
     void roundDue() {
