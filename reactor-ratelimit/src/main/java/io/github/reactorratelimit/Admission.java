@@ -6,6 +6,7 @@ import io.github.reactorratelimit.RateLimitListener.Ending;
 import io.github.reactorratelimit.RateLimitListener.Queue;
 import io.github.reactorratelimit.Ticket.Stage;
 import io.github.reactorratelimit.Tree.KeyLimits;
+import io.github.reactorratelimit.WaitingRoom.Leaving;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.util.HashMap;
 import java.util.List;
@@ -35,9 +36,9 @@ final class Admission {
     private final LimiterClock clock;
     private final Alarm alarm;
     private final Timers timers = new Timers();
+    private final Generations generations = new Generations();
     private final Tree tree;
     private final Turns turns;
-    private final Cooldowns cooldowns;
     private final Outlook outlook = new Outlook();
     private final News news;
     private final WaitingRoom room;
@@ -71,11 +72,11 @@ final class Admission {
         this.settings = settings;
         this.clock = new LimiterClock(schedulers);
         this.alarm = new Alarm(this::ring, this::rejected);
-        this.tree = new Tree(limits, scopes, settings.lanes(), settings.idleNanos(), 0);
+        this.tree = new Tree(limits, scopes, settings, generations);
         this.turns = new Turns(tree.root, timers, settings.ageingNanos());
         this.news = new News(!settings.listeners().isEmpty(), timers);
-        this.cooldowns = new Cooldowns(settings, news);
-        this.room = new WaitingRoom(settings, tree, timers, turns, cooldowns, outlook, news);
+        Cooldowns cooldowns = new Cooldowns(settings, generations, tree, news);
+        this.room = new WaitingRoom(settings, tree, timers, turns, cooldowns, generations, outlook, news);
         this.herald = Herald.of(settings, tree);
         this.limits = limits;
         this.scopes = scopes;
@@ -274,7 +275,7 @@ final class Admission {
                     remaining = outlook.remaining;
                     fullAfter = outlook.fullAfter(now);
                     limit = outlook.limit;
-                    generation = cooldowns.generation();
+                    generation = generations.current();
                     if (wait == 0 && take) {
                         permit = grant(now, demand, leaf, lane, told);
                     }
@@ -357,7 +358,8 @@ final class Admission {
     /** As {@link #hear}; what it decided is left to the caller, who has an answer of its own to give first. */
     @Nullable
     Ticket heard(Ticket ticket, RateLimitSignal signal, long pauseNanos, boolean release) {
-        double random = signal.throttled() ? settings.random().getAsDouble() : 0;
+        boolean mayClose = signal.throttled() || (settings.breaker() && signal.status() >= 500);
+        double random = mayClose ? settings.random().getAsDouble() : 0;
         Scheduler scheduler = clock.scheduler();
         long raw = scheduler.now(TimeUnit.NANOSECONDS);
         Ticket out;
@@ -373,7 +375,7 @@ final class Admission {
             }
             if (release) {
                 heldNanos = now - ticket.sentAt;
-                ending = room.end(now, ticket, false, false);
+                ending = room.end(now, ticket, Leaving.HEARD);
             }
             out = finish(now);
         }
@@ -388,6 +390,14 @@ final class Admission {
             tell(herald, ticket, heldNanos, ending);
         }
         return out;
+    }
+
+    /** The attempt was sent and not answered in time. */
+    void timedOut(Ticket ticket) {
+        if (settings.breaker()) {
+            double random = settings.random().getAsDouble();
+            pass(now -> room.timedOut(now, ticket, random));
+        }
     }
 
     private static void tell(Herald herald, Ticket ticket, long heldNanos, @Nullable Ending ending) {
@@ -422,26 +432,26 @@ final class Admission {
 
     /** The attempt ended. */
     void release(Ticket ticket) {
-        carryOut(end(ticket, false, false));
+        carryOut(end(ticket, Leaving.ENDED));
     }
 
     /** As {@link #release}; what it decided is left to the caller, who has an answer of its own to give first. */
     @Nullable
     Ticket released(Ticket ticket) {
-        return end(ticket, false, false);
+        return end(ticket, Leaving.ENDED);
     }
 
     /** The attempt was cancelled while it ran: a permit that is known not to be sent yet is given back whole. */
     void abort(Ticket ticket) {
-        carryOut(end(ticket, true, false));
+        carryOut(end(ticket, Leaving.CANCELLED));
     }
 
     /** Nobody wants it any more: a waiting ticket leaves its line, a permit that nobody got to use is given back whole. */
     void cancel(Ticket ticket) {
-        carryOut(end(ticket, true, true));
+        carryOut(end(ticket, Leaving.UNUSED));
     }
 
-    private @Nullable Ticket end(Ticket ticket, boolean cancelled, boolean unused) {
+    private @Nullable Ticket end(Ticket ticket, Leaving how) {
         Scheduler scheduler = clock.scheduler();
         long raw = scheduler.now(TimeUnit.NANOSECONDS);
         Ticket out;
@@ -453,13 +463,13 @@ final class Admission {
             now = begin(scheduler, raw);
             asked = ticket.stage != Stage.NEW; // Else who asks for it sees that it has left.
             heldNanos = now - ticket.sentAt;
-            ending = room.end(now, ticket, cancelled, unused);
+            ending = room.end(now, ticket, how);
             out = finish(now);
         }
         if (herald != null) {
-            if (unused && asked) {
+            if (how == Leaving.UNUSED && asked) {
                 herald.left(ticket, ticket.slot == null ? 0 : now - ticket.joinedAt);
-            } else if (!unused) {
+            } else if (how != Leaving.UNUSED) {
                 tell(herald, ticket, heldNanos, ending);
             }
         }
@@ -475,6 +485,9 @@ final class Admission {
     void resume(Demand whom) {
         atKey(whom, (now, node) -> {
             node.open(now);
+            if (node.parent != null) {
+                turns.touchAll(now, node.parent); // It may have left others with whom it shared a quota.
+            }
             news.opened(node);
         });
     }
@@ -549,8 +562,8 @@ final class Admission {
         if (!limits.keySet().containsAll(nodes)) {
             return false;
         }
-        tree.scopes(scopes);
-        int generation = cooldowns.nextGeneration();
+        tree.change(rootLimits, scopes);
+        int generation = generations.next();
         tree.root.change(now, rootLimits, settings.lanes(), generation);
         for (Node node : nodes) {
             node.change(now, limits.getOrDefault(node, List.of()), settings.lanes(), generation);

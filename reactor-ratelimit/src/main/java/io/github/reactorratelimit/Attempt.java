@@ -131,6 +131,9 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
             if (behind != null && longest == 0) {
                 rest = Math.max(1, rest); // The deadline is here: even a free permit comes too late.
             }
+            if (operator().failsFast()) {
+                longest = Math.min(longest, rest);
+            }
             admission().acquire(this, RateLimitContext.laneOf(actual.currentContext()), rest, longest);
         } catch (RuntimeException e) {
             if (!STATE.compareAndSet(this, WAITING, DONE)) {
@@ -252,6 +255,9 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         if (over != null) {
             over.run();
         } else if (admission().now() - sentAt >= longest && STATE.compareAndSet(this, RUNNING, OVERDUE)) {
+            if (longest == operator().policy().timeoutNanos()) {
+                admission().timedOut(this); // A deadline of the caller's own says nothing about the server.
+            }
             end(judge(new AttemptTimeoutException(name(), keys(), Duration.ofNanos(longest), isSent())), true);
         }
     }

@@ -19,13 +19,13 @@ final class Buckets {
 
     private final Tree tree;
     private final Turns turns;
-    private final Cooldowns cooldowns;
+    private final Generations generations;
     private final Map<Identity, Node> known = new HashMap<>();
 
-    Buckets(Tree tree, Turns turns, Cooldowns cooldowns) {
+    Buckets(Tree tree, Turns turns, Generations generations) {
         this.tree = tree;
         this.turns = turns;
-        this.cooldowns = cooldowns;
+        this.generations = generations;
     }
 
     /**
@@ -84,7 +84,7 @@ final class Buckets {
         tree.remove(from);
         parent.addRoute(from.key, into);
         from.sharedWith = into;
-        into.absorb(now, from, cooldowns.nextGeneration());
+        into.absorb(now, from, generations.next());
         turns.move(now, from, into);
     }
 

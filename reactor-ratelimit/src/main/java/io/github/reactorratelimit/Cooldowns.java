@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a limiter does about what a server says: a refusal closes the scope for everybody, waves of refusals without a
- * hint close it longer and longer, and a quota at zero closes it before anybody is refused.
+ * hint close it longer and longer, it opens by a ramp, and a quota at zero closes it before anybody is refused.
  */
 final class Cooldowns {
 
@@ -21,22 +21,18 @@ final class Cooldowns {
     private static final long FLOOR_NANOS = 10_000_000L;
 
     private final Settings settings;
+    private final Generations generations;
     private final News news;
-    private int generation;
+    private final Routing routing;
+    private final Learning learning;
+    private boolean changed;
 
-    Cooldowns(Settings settings, News news) {
+    Cooldowns(Settings settings, Generations generations, Tree tree, News news) {
         this.settings = settings;
         this.news = news;
-    }
-
-    /** What a permit granted now carries: it knows of every closing so far. */
-    int generation() {
-        return generation;
-    }
-
-    /** From here on permits are told apart from those of before. */
-    int nextGeneration() {
-        return ++generation;
+        this.generations = generations;
+        this.routing = new Routing(tree);
+        this.learning = new Learning(settings.learning(), generations, routing);
     }
 
     /** Whether a node is closed on the server's word for longer than is obeyed. */
@@ -44,34 +40,103 @@ final class Cooldowns {
         return Exact.subtract(node.gate.saidUntil, now) > settings.maxServerDelayNanos();
     }
 
-    /** Hears what the response to a permit of {@code leaf} said about it or a scope above; what was closed, or null. */
+    /** Whether the last hearing may have changed who can go at the neighbours of the narrowest key. */
+    boolean regrouped() {
+        return learning.regrouped();
+    }
+
+    /** Whether the last hearing may have changed who can go. */
+    boolean changed() {
+        return changed;
+    }
+
+    /**
+     * Hears what the response to a permit said; what was closed, or null.
+     *
+     * @param first this is the first that is heard of an attempt
+     */
     @Nullable
-    Throttle hear(long now, Node leaf, Node about, int permitGeneration, RateLimitSignal signal, double random) {
+    Throttle hear(long now, Node leaf, Ticket ticket, RateLimitSignal signal, double random, boolean first) {
+        for (Node node = leaf; node != null; node = node.parent) {
+            node.advance(now);
+        }
+        changed = learning.hear(now, leaf, ticket, signal, first);
         if (signal.terminal() != null) {
-            return new Throttle(about, signal, 0); // No wait would help, so none is imposed on others.
+            return new Throttle(about(leaf, signal), signal, 0); // No wait would help, so none is imposed on others.
         }
         if (signal.throttled()) {
-            return refused(now, about, permitGeneration, signal, random);
+            return refused(now, leaf, ticket.generation, signal, random);
+        }
+        used(now, leaf, ticket.generation, signal);
+        if (signal.status() < 500) {
+            answered(now, leaf, ticket.generation);
         }
         Duration delay = signal.delay();
         Quota exhausted = exhausted(signal);
-        if (delay != null && exhausted != null) {
-            return emptied(now, about, signal, exhausted, Exact.nanos(delay));
-        }
-        for (Node node = leaf; node != null && signal.status() < 500; node = node.parent) {
-            if (permitGeneration >= node.gate.generation) {
-                node.gate.waves = 0;
-            }
-        }
-        return null;
+        return delay == null || exhausted == null ? null : emptied(now, leaf, signal, exhausted, Exact.nanos(delay));
     }
 
-    private Throttle refused(long now, Node node, int permitGeneration, RateLimitSignal signal, double random) {
+    private Node about(Node leaf, RateLimitSignal signal) {
+        Node named = routing.named(leaf, signal);
+        return named == null ? leaf : named;
+    }
+
+    private void answered(long now, Node leaf, int permitGeneration) {
+        for (Node node = leaf; node != null; node = node.parent) {
+            if (node.ramp != null && node.ramp.answered(now, permitGeneration)) {
+                changed = true;
+            }
+        }
+    }
+
+    /** A usage figure slows its scope down before anybody is refused. */
+    private void used(long now, Node leaf, int permitGeneration, RateLimitSignal signal) {
+        double usage = Usage.of(signal);
+        if (usage >= Ramp.USED) {
+            Node node = about(leaf, signal);
+            node.ramp().used(now, usage, permitGeneration, generations);
+            changed = true;
+            return;
+        }
+        if (signal.status() >= 500) {
+            return; // A failure is no all clear.
+        }
+        for (Node node = leaf; node != null; node = node.parent) {
+            if (node.ramp != null && node.ramp.used(now, usage, permitGeneration, generations)) {
+                changed = true;
+            }
+        }
+    }
+
+    // ---------------------------------------------------------------------------------------------------- refusals
+
+    /**
+     * A refusal closes the key that it names. If it names none, it closes the narrowest, and the wider one too once a
+     * second key below that is refused while the first is still closed for it.
+     */
+    private Throttle refused(long now, Node leaf, int permitGeneration, RateLimitSignal signal, double random) {
+        Node named = routing.named(leaf, signal);
+        Node node = named == null ? leaf : named;
+        Throttle throttle = refuse(now, node, permitGeneration, signal, random);
+        boolean widens = named == null && !learning.namesPartition(signal);
+        for (Node wider = node.parent; widens && wider != null; wider = wider.parent) {
+            if (!wider.gate.refusedBelow(now, node.number, node.gate.closedUntil)) {
+                break;
+            }
+            node = wider;
+            throttle = refuse(now, node, permitGeneration, signal, random);
+        }
+        changed = true;
+        return throttle;
+    }
+
+    private Throttle refuse(long now, Node node, int permitGeneration, RateLimitSignal signal, double random) {
         Gate gate = node.gate;
         boolean nextWave = permitGeneration >= gate.generation || gate.generation == 0;
         if (nextWave) {
             gate.waves = Math.min(gate.waves + 1, 62);
-            gate.generation = nextGeneration();
+            gate.generation = generations.next();
+            node.ramp().refused(now, gate.generation);
         }
         Duration said = signal.delay();
         long saidNanos = 0;
@@ -93,19 +158,23 @@ final class Cooldowns {
         return new Throttle(node, signal, wait);
     }
 
+    // ------------------------------------------------------------------------------------------------------ quotas
+
     /** A quota at zero closes its scope until the reset, unless our own books say the same: then the finer clock decides. */
-    private @Nullable Throttle emptied(long now, Node node, RateLimitSignal signal, Quota quota, long delay) {
+    private @Nullable Throttle emptied(long now, Node leaf, RateLimitSignal signal, Quota quota, long delay) {
+        Node node = about(leaf, signal);
         boolean wholeSeconds = signal.coarse() || delay % SECOND_NANOS == 0;
         long sureUntil = Exact.add(now, delay - (wholeSeconds ? Math.min(delay, SECOND_NANOS) : 0));
-        for (Meter meter : node.meters) {
-            Limit.Kind kind = meter.limit.kind();
-            boolean timed = kind == Limit.Kind.WINDOW || kind == Limit.Kind.BUCKET;
-            if (timed && meter.limit.unit().equals(quota.unit()) && meter.readyAt(now, 1) >= sureUntil) {
-                return null;
-            }
+        if (Learning.isAsEmpty(now, node, quota, sureUntil)) {
+            return null;
         }
         long wait = Exact.add(delay, signal.coarse() ? COARSE_MARGIN_NANOS : 0);
+        long learnedUntil = learning.emptyUntil(now, leaf, signal, quota);
+        if (learnedUntil != Exact.NEVER && delay <= settings.maxServerDelayNanos()) {
+            return new Throttle(node, signal, learnedUntil - now); // Its books keep it closed, and know it better.
+        }
         close(now, node, wait, delay, Cause.EMPTIED);
+        changed = true;
         return new Throttle(node, signal, wait);
     }
 

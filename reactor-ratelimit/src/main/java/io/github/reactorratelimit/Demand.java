@@ -201,6 +201,15 @@ public final class Demand {
         return requests;
     }
 
+    /** As many of this demand at once. */
+    Demand times(int parts) {
+        long[] all = costs.clone();
+        for (int i = 0; i < all.length; i++) {
+            all[i] = Exact.floorDiv(all[i], parts, 0, 1);
+        }
+        return new Demand(attributes, Exact.floorDiv(requests, parts, 0, 1), units, all, lane, maxWaitNanos);
+    }
+
     long costFor(Meter meter) {
         return meter.countsRequests ? requests : units.length == 0 ? 0 : cost(meter.limit.unit());
     }

@@ -20,12 +20,35 @@ final class Gate {
     @Nullable
     Reopening reopening;
 
+    /** The number of the key right below whose refusal, without a name, closed it longest. */
+    private long longestBelow = -1;
+
+    private long longestBelowUntil = Long.MIN_VALUE;
+    /** Until when any other key right below is closed for such a refusal. */
+    private long othersBelowUntil = Long.MIN_VALUE;
+
     /** Closed as long as either of the two, in the later wave. */
     void absorb(Gate other) {
         closedUntil = Math.max(closedUntil, other.closedUntil);
         saidUntil = Math.max(saidUntil, other.saidUntil);
         generation = Math.max(generation, other.generation);
         waves = Math.max(waves, other.waves);
+    }
+
+    /** A key right below was refused, without a name, until then; whether another one still is. */
+    boolean refusedBelow(long now, long number, long until) {
+        boolean longest = number == longestBelow;
+        boolean second = (longest ? othersBelowUntil : longestBelowUntil) > now;
+        if (longest) {
+            longestBelowUntil = Math.max(longestBelowUntil, until);
+        } else if (until > longestBelowUntil) {
+            othersBelowUntil = longestBelowUntil;
+            longestBelow = number;
+            longestBelowUntil = until;
+        } else {
+            othersBelowUntil = Math.max(othersBelowUntil, until);
+        }
+        return second;
     }
 
     boolean isClosed(long now) {

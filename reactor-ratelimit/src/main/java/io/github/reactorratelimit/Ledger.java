@@ -54,6 +54,11 @@ final class Ledger {
         size++;
     }
 
+    void clear() {
+        head = 0;
+        size = 0;
+    }
+
     /** Both lists in one, in rising time; neither is changed. */
     Ledger with(Ledger other) {
         Ledger both = new Ledger(Math.max(grain, other.grain));
@@ -70,6 +75,11 @@ final class Ledger {
     }
 
     void removeFirst() {
+        drop();
+        trim();
+    }
+
+    private void drop() {
         head = (head + 1) & (times.length - 1);
         size--;
     }
@@ -135,7 +145,7 @@ final class Ledger {
     /** Empty slots at either end would make the oldest time look later than it is, and the newest. */
     private void trim() {
         while (size > 0 && amount(0) == 0) {
-            removeFirst();
+            drop();
         }
         while (size > 0 && amount(size - 1) == 0) {
             size--;

@@ -31,7 +31,8 @@ public final class Limit {
         WINDOW,
         BUCKET,
         IN_FLIGHT,
-        TOTAL
+        TOTAL,
+        LEARNED
     }
 
     private final Kind kind;
@@ -130,6 +131,11 @@ public final class Limit {
      */
     public static Limit total(long permits) {
         return create(Kind.TOTAL, positive("permits", permits), Duration.ZERO, 0);
+    }
+
+    /** A quota as responses describe it; a period of zero is not known. */
+    static Limit learned(long permits, long nanos, String unit) {
+        return new Limit(Kind.LEARNED, permits, nanos, unit, BigInteger.ONE, BigInteger.ONE, false, 0, -1, false);
     }
 
     private static Limit create(Kind kind, long permits, Duration period, long burst) {
@@ -440,6 +446,8 @@ public final class Limit {
             case BUCKET -> "bucket of " + permits() + " " + unit + ", " + permits + " per " + period();
             case IN_FLIGHT -> permits() + " " + unit + " in flight";
             case TOTAL -> permits() + " " + unit + " in all";
+            case LEARNED ->
+                permits() + " " + unit + (periodNanos > 0 ? " per " + period() : "") + ", learned from responses";
         };
     }
 }

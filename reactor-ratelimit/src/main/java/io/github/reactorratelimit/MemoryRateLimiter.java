@@ -28,17 +28,17 @@ final class MemoryRateLimiter implements RateLimiter {
 
     @Override
     public Mono<Permit> acquire(Demand demand) {
-        return Mono.from(new MonoAcquire(admission, demand));
+        return Mono.from(new MonoAcquire(admission, calls.priced(demand)));
     }
 
     @Override
     public Decision tryAcquire(Demand demand) {
-        return admission.tryAcquire(demand);
+        return admission.tryAcquire(calls.priced(demand));
     }
 
     @Override
     public Decision estimate(Demand demand) {
-        return admission.estimate(demand);
+        return admission.estimate(calls.priced(demand));
     }
 
     @Override

@@ -24,6 +24,7 @@ abstract class Meter {
             case BUCKET -> new BucketMeter(limit, now);
             case IN_FLIGHT -> new InFlightMeter(limit);
             case TOTAL -> new TotalMeter(limit);
+            case LEARNED -> throw new IllegalArgumentException("what is learned is configured nowhere: " + limit);
         };
     }
 

@@ -1,5 +1,6 @@
 package io.github.reactorratelimit;
 
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -29,6 +30,18 @@ final class Node {
     Meter[][] shares;
 
     final Gate gate = new Gate();
+    /** How it opens again; null if it was never refused. */
+    @Nullable
+    Ramp ramp;
+    /** What responses told of its quotas; null if nothing. */
+    @Nullable
+    Learned learned;
+    /** How its calls came out lately; null unless a limiter looks at that. */
+    @Nullable
+    Breaker breaker;
+
+    /** Attempts that were granted and not answered yet. */
+    long unanswered;
     /** By key, as they came to be known; null as long as there are none. */
     @Nullable
     Map<Object, Node> children;
@@ -115,7 +128,9 @@ final class Node {
     }
 
     long sharedReadyAt(long now, Demand demand) {
-        return Math.max(shutUntil(now), latest(meters, now, demand));
+        long at = Math.max(shutUntil(now), latest(meters, now, demand));
+        at = learned == null ? at : Math.max(at, learned.readyAt(now, demand));
+        return ramp == null ? at : Math.max(at, ramp.readyAt(now));
     }
 
     long shareReadyAt(long now, Demand demand, int lane) {
@@ -161,7 +176,7 @@ final class Node {
         for (Meter meter : shares[lane]) {
             at = Math.max(at, expectedAt(meter, now, demand, ahead));
         }
-        return at;
+        return learned == null ? at : Math.max(at, learned.expectedAt(now, demand, ahead));
     }
 
     private static long expectedAt(Meter meter, long now, Demand demand, long ahead) {
@@ -188,6 +203,14 @@ final class Node {
     void take(long now, Demand demand, int lane, Booking.Phase phase) {
         take(meters, now, demand, phase);
         take(shares[lane], now, demand, phase);
+        boolean bare = phase == Booking.Phase.HEADED;
+        if (learned != null) {
+            learned.take(now, demand, phase);
+        }
+        if (ramp != null) {
+            ramp.take(now, bare);
+        }
+        unanswered += bare ? 0 : 1;
     }
 
     private static void take(Meter[] meters, long now, Demand demand, Booking.Phase phase) {
@@ -202,6 +225,10 @@ final class Node {
     void moved(long now, Ticket ticket, int lane, Booking.Phase to) {
         moved(meters, now, ticket, to);
         moved(shares[lane], now, ticket, to);
+        unanswered -= to == Booking.Phase.SENT ? 0 : 1;
+        if (learned != null) {
+            learned.moved(now, ticket, to);
+        }
     }
 
     private static void moved(Meter[] meters, long now, Ticket ticket, Booking.Phase to) {
@@ -215,6 +242,9 @@ final class Node {
     void settle(long now, Ticket ticket, int lane, String unit, long delta) {
         settle(meters, now, ticket, unit, delta);
         settle(shares[lane], now, ticket, unit, delta);
+        if (learned != null) {
+            learned.settle(now, ticket, unit, delta);
+        }
     }
 
     private static void settle(Meter[] meters, long now, Ticket ticket, String unit, long delta) {
@@ -228,6 +258,10 @@ final class Node {
     void refund(long now, Ticket ticket, int lane) {
         refund(meters, now, ticket);
         refund(shares[lane], now, ticket);
+        unanswered -= ticket.phase == Booking.Phase.HEADED ? 0 : 1;
+        if (learned != null) {
+            learned.refund(now, ticket);
+        }
     }
 
     private static void refund(Meter[] meters, long now, Ticket ticket) {
@@ -238,9 +272,16 @@ final class Node {
         }
     }
 
-    void release(Ticket ticket, int lane) {
+    /** The permit ended; for one that nobody else tells of that is the answer, unless it was heard just before, or not used. */
+    void release(long now, Ticket ticket, int lane, boolean isAnswer) {
         release(meters, ticket);
         release(shares[lane], ticket);
+        if (learned != null && ticket.tells() == Ticket.Tells.NOTHING) {
+            learned.ended(now, ticket);
+        }
+        if (ramp != null) {
+            ramp.release(now, ticket, isAnswer);
+        }
     }
 
     private static void release(Meter[] meters, Ticket ticket) {
@@ -264,10 +305,20 @@ final class Node {
 
     /** Opens again at once. */
     void open(long now) {
+        advance(now);
         if (gate.isClosed(now)) {
             stopMeters(gate.closedUntil, now);
             gate.closedUntil = now;
             gate.saidUntil = now;
+        }
+        leaveQuotas();
+    }
+
+    /** What was learned is no longer its business. */
+    void leaveQuotas() {
+        if (learned != null) {
+            learned.leave(this);
+            learned = null;
         }
     }
 
@@ -284,6 +335,7 @@ final class Node {
 
     /** New limits go on from the books of the old ones of their kind and unit, in order. */
     void change(long now, List<Limit> limits, Lanes lanes, int generation) {
+        advance(now);
         boolean closed = gate.isClosed(now);
         if (closed) {
             stopMeters(gate.closedUntil, now);
@@ -338,6 +390,12 @@ final class Node {
         if (until > now) {
             stopMeters(now, until);
         }
+        unanswered += other.unanswered;
+        absorb(now, other.ramp, generation);
+        other.leaveQuotas();
+        if (learned != null) {
+            learned.begin(); // What is in flight from there is noticed, but stands in none of these books.
+        }
         users += other.users;
         lastUsed = Math.max(lastUsed, other.lastUsed);
         holds = holds();
@@ -349,6 +407,8 @@ final class Node {
         return users == 0
                 && (children == null || children.isEmpty())
                 && !gate.isClosed(now)
+                && (learned == null || learned.isFull(now))
+                && (ramp == null || ramp.isIdle(now))
                 && isFull(meters, now)
                 && sharesFull(now);
     }
@@ -369,6 +429,74 @@ final class Node {
             }
         }
         return true;
+    }
+
+    /** The least that the limits of its path let be out at once, or in one period; {@link Exact#NEVER} if there is none. */
+    long permits() {
+        long least = learned == null ? Exact.NEVER : learned.permits();
+        for (Node node = this; node != null; node = node.parent) {
+            for (Meter meter : node.meters) {
+                boolean counts = meter.countsRequests && meter.limit.kind() != Limit.Kind.TOTAL;
+                least = counts ? Math.min(least, meter.limit.permits()) : least;
+            }
+        }
+        return least;
+    }
+
+    /** How many calls are in flight here when one is answered, or may be. */
+    long busy() {
+        long most = unanswered + 1;
+        for (Meter meter : meters) {
+            boolean inFlight = meter.countsRequests && meter.limit.kind() == Limit.Kind.IN_FLIGHT;
+            most = inFlight ? Math.max(most, meter.limit.permits()) : most;
+        }
+        return most;
+    }
+
+    /** The configured limits, then the learned ones. */
+    Meter[] allMeters() {
+        if (learned == null) {
+            return meters;
+        }
+        Meter[] all = Arrays.copyOf(meters, meters.length + learned.meters().length);
+        System.arraycopy(learned.meters(), 0, all, meters.length, learned.meters().length);
+        return all;
+    }
+
+    /** What nobody tells of is over now, before anything else changes. */
+    void advance(long now) {
+        if (ramp != null) {
+            ramp.readyAt(now);
+        }
+    }
+
+    /** Whether somebody stands in line here. */
+    boolean isWaitedFor() {
+        for (Slot slot : slots) {
+            if (slot.state != Slot.State.EMPTY) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** The ramp, off unless it was on. */
+    Ramp ramp() {
+        Ramp known = ramp;
+        if (known == null) {
+            known = new Ramp(this);
+            ramp = known;
+        }
+        return known;
+    }
+
+    private void absorb(long now, @Nullable Ramp other, int generation) {
+        advance(now);
+        if (other != null && other.isOn()) {
+            ramp().absorb(other, generation);
+        } else if (ramp != null) {
+            ramp.absorb(null, generation);
+        }
     }
 
     /** The order in which keys that change at the same time are placed: everything below a key before it. */

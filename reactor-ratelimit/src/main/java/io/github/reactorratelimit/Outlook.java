@@ -26,15 +26,25 @@ final class Outlook {
         for (Node node = leaf; node != null; node = node.parent) {
             look(now, node.meters, demand);
             look(now, node.shares[lane], demand);
-            long open = Math.max(node.shutUntil(now), node.slots[lane].refusedUntil);
-            if (open > readyAt || (open > now && open == readyAt && remaining > 0)) {
-                readyAt = open;
-                fullAt = readyAt;
-                limit = null;
-                remaining = 0;
+            if (node.learned != null) {
+                look(now, node.learned.meters(), demand);
             }
+            if (node.ramp != null) {
+                closed(now, node.ramp.readyAt(now));
+            }
+            closed(now, Math.max(node.shutUntil(now), node.slots[lane].refusedUntil));
         }
         return readyAt <= now;
+    }
+
+    /** No limit decides, but the key itself is closed until {@code open}. */
+    private void closed(long now, long open) {
+        if (open > readyAt || (open > now && open == readyAt && remaining > 0)) {
+            readyAt = open;
+            fullAt = readyAt;
+            limit = null;
+            remaining = 0;
+        }
     }
 
     private void look(long now, Meter[] meters, Demand demand) {

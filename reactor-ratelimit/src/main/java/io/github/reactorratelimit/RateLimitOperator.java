@@ -45,6 +45,7 @@ public final class RateLimitOperator {
     private final List<FailureReader> failures;
     private final @Nullable Boolean idempotent;
     private final boolean replayable;
+    private final boolean failsFast;
 
     private RateLimitOperator(
             Admission admission,
@@ -54,7 +55,8 @@ public final class RateLimitOperator {
             List<TypedReader<?>> responses,
             List<FailureReader> failures,
             @Nullable Boolean idempotent,
-            boolean replayable) {
+            boolean replayable,
+            boolean failsFast) {
         this.admission = admission;
         this.limiterBudget = limiterBudget;
         this.dialect = dialect;
@@ -63,11 +65,20 @@ public final class RateLimitOperator {
         this.failures = failures;
         this.idempotent = idempotent;
         this.replayable = replayable;
+        this.failsFast = failsFast;
     }
 
     static RateLimitOperator of(Admission admission, Dialect dialect) {
         return new RateLimitOperator(
-                admission, RetryBudget.standard(), dialect, RetryPolicy.standard(), List.of(), List.of(), null, true);
+                admission,
+                RetryBudget.standard(),
+                dialect,
+                RetryPolicy.standard(),
+                List.of(),
+                List.of(),
+                null,
+                true,
+                false);
     }
 
     /**
@@ -79,7 +90,7 @@ public final class RateLimitOperator {
     public RateLimitOperator retry(RetryPolicy retry) {
         Objects.requireNonNull(retry, "retry");
         return new RateLimitOperator(
-                admission, limiterBudget, dialect, retry, responses, failures, idempotent, replayable);
+                admission, limiterBudget, dialect, retry, responses, failures, idempotent, replayable, failsFast);
     }
 
     /**
@@ -94,7 +105,15 @@ public final class RateLimitOperator {
         List<TypedReader<?>> more = new ArrayList<>(responses);
         more.add(new TypedReader<>(type, reader));
         return new RateLimitOperator(
-                admission, limiterBudget, dialect, policy, List.copyOf(more), failures, idempotent, replayable);
+                admission,
+                limiterBudget,
+                dialect,
+                policy,
+                List.copyOf(more),
+                failures,
+                idempotent,
+                replayable,
+                failsFast);
     }
 
     /**
@@ -107,7 +126,15 @@ public final class RateLimitOperator {
         List<FailureReader> more = new ArrayList<>(failures);
         more.add(Objects.requireNonNull(reader, "reader"));
         return new RateLimitOperator(
-                admission, limiterBudget, dialect, policy, responses, List.copyOf(more), idempotent, replayable);
+                admission,
+                limiterBudget,
+                dialect,
+                policy,
+                responses,
+                List.copyOf(more),
+                idempotent,
+                replayable,
+                failsFast);
     }
 
     /**
@@ -119,7 +146,7 @@ public final class RateLimitOperator {
      */
     public RateLimitOperator idempotent(boolean repeatable) {
         return new RateLimitOperator(
-                admission, limiterBudget, dialect, policy, responses, failures, repeatable, replayable);
+                admission, limiterBudget, dialect, policy, responses, failures, repeatable, replayable, failsFast);
     }
 
     /**
@@ -130,7 +157,20 @@ public final class RateLimitOperator {
      * @return the changed operator
      */
     public RateLimitOperator replayable(boolean again) {
-        return new RateLimitOperator(admission, limiterBudget, dialect, policy, responses, failures, idempotent, again);
+        return new RateLimitOperator(
+                admission, limiterBudget, dialect, policy, responses, failures, idempotent, again, failsFast);
+    }
+
+    /**
+     * Never waits for a permit: a call that can't go at once, because a limit is used up, its scope is closed or others
+     * stand before it, fails with {@link RateLimitedException} and the time it would have taken, as far as that is known.
+     * That holds for each attempt; a backoff between two attempts is no wait for a permit.
+     *
+     * @return the changed operator
+     */
+    public RateLimitOperator failFast() {
+        return new RateLimitOperator(
+                admission, limiterBudget, dialect, policy, responses, failures, idempotent, replayable, true);
     }
 
     /**
@@ -151,10 +191,10 @@ public final class RateLimitOperator {
      * @return a function for {@code transform}; it gives back a Mono for a Mono and a Flux for anything else
      */
     public <T> UnaryOperator<Publisher<T>> limit(Demand demand) {
-        Objects.requireNonNull(demand, "demand");
+        Demand priced = priced(Objects.requireNonNull(demand, "demand"));
         return source -> source instanceof Mono
-                ? MonoLimit.plain(this, demand, null, source)
-                : FluxLimit.plain(this, demand, null, source);
+                ? MonoLimit.plain(this, priced, null, source)
+                : FluxLimit.plain(this, priced, null, source);
     }
 
     /**
@@ -165,10 +205,11 @@ public final class RateLimitOperator {
      * @return a function for {@code transform}; it gives back a Mono for a Mono and a Flux for anything else
      */
     public <T> UnaryOperator<Publisher<T>> limitBy(Function<? super ContextView, Demand> demand) {
-        Objects.requireNonNull(demand, "demand");
+        Function<? super ContextView, Demand> priced =
+                Objects.requireNonNull(demand, "demand").andThen(this::priced);
         return source -> source instanceof Mono
-                ? MonoLimit.plain(this, null, demand, source)
-                : FluxLimit.plain(this, null, demand, source);
+                ? MonoLimit.plain(this, null, priced, source)
+                : FluxLimit.plain(this, null, priced, source);
     }
 
     /**
@@ -180,8 +221,8 @@ public final class RateLimitOperator {
      * @return a function for {@code transform}
      */
     public <T> UnaryOperator<Publisher<T>> limitEach(Demand demand) {
-        Objects.requireNonNull(demand, "demand");
-        return source -> FluxLimitEach.assemble(admission, demand, source);
+        Demand priced = priced(Objects.requireNonNull(demand, "demand"));
+        return source -> FluxLimitEach.assemble(admission, priced, source);
     }
 
     /**
@@ -193,7 +234,7 @@ public final class RateLimitOperator {
      * @return the call
      */
     public <T> Mono<T> exchange(Demand demand, Function<? super Exchange, ? extends Mono<? extends T>> attempt) {
-        return MonoLimit.exchange(this, demand, attempt);
+        return MonoLimit.exchange(this, priced(demand), attempt);
     }
 
     /**
@@ -206,7 +247,12 @@ public final class RateLimitOperator {
      */
     public <T> Flux<T> exchangeMany(
             Demand demand, Function<? super Exchange, ? extends Publisher<? extends T>> attempt) {
-        return FluxLimit.exchange(this, demand, attempt);
+        return FluxLimit.exchange(this, priced(demand), attempt);
+    }
+
+    /** The demand with what it costs by the limiter's word. */
+    Demand priced(Demand demand) {
+        return admission.settings().prices().apply(demand);
     }
 
     Admission admission() {
@@ -220,6 +266,10 @@ public final class RateLimitOperator {
     RetryBudget budget() {
         RetryBudget own = policy.budget();
         return own == null ? limiterBudget : own;
+    }
+
+    boolean failsFast() {
+        return failsFast;
     }
 
     boolean isReplayable() {

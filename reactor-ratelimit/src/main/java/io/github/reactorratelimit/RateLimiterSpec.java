@@ -9,6 +9,7 @@ import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
@@ -34,7 +35,10 @@ public final class RateLimiterSpec {
             seconds(300),
             seconds(30),
             seconds(300),
-            List.of());
+            List.of(),
+            Learning.Mode.OFF,
+            false,
+            UnaryOperator.identity());
 
     private final Settings settings;
     private final List<Limit> rootLimits;
@@ -153,6 +157,18 @@ public final class RateLimiterSpec {
     }
 
     /**
+     * Says what demands cost by what they are, for APIs whose requests weigh differently: what every demand is turned into
+     * before it asks. Unless said, a demand costs what it says itself. A demand may be of several requests.
+     *
+     * @param by from a demand to the same one with its costs; called on the caller's thread, once per assembly where the
+     *     demand is known then; must not block, and has to give the same for its own result
+     * @return the changed spec
+     */
+    public RateLimiterSpec costs(UnaryOperator<Demand> by) {
+        return with(settings.prices(Objects.requireNonNull(by, "costs")));
+    }
+
+    /**
      * Bounds the waiting room. A demand that finds it full fails with {@link QueueFullException}.
      *
      * @param inAll the most that wait in all, positive; 100,000 unless said
@@ -217,6 +233,41 @@ public final class RateLimiterSpec {
                     "the longest cooldown must be at least the first of " + first + ", was " + longest);
         }
         return with(settings.cooldown(Exact.nanos(first), Exact.nanos(longest)));
+    }
+
+    /**
+     * Learns from responses what nobody configured: what is left of a quota, and until when. The first call of a key goes
+     * alone and finds out; from then on no more go than the last figure leaves beside what is in flight, until the reset,
+     * after which one call finds out again. Learned figures only tighten: configured limits stay the bound. If a key's
+     * responses say nothing, its configured limits apply, or else it is tried out with more and more calls at once. Off
+     * unless said.
+     *
+     * @return the changed spec
+     */
+    public RateLimiterSpec learn() {
+        return with(settings.learning(Learning.Mode.ON));
+    }
+
+    /**
+     * As {@link #learn()}, and spreads what is left of a learned quota evenly over what is left of its window, in place of
+     * using it up and waiting.
+     *
+     * @return the changed spec
+     */
+    public RateLimiterSpec learnPaced() {
+        return with(settings.learning(Learning.Mode.PACED));
+    }
+
+    /**
+     * Lets a key rest whose calls fail, for everybody: when half or more of its last 100 calls, or of those within the last
+     * 60 s, were answered with a 5xx other than 501 and 505 or ran into the attempt timeout, and they were 10 at least.
+     * It rests 30 s, plus the jitter; then one call finds out whether it has to rest again. Those who come meanwhile wait.
+     * Refusals for a limit, failures before sending, and cancelled calls do not count. Off unless said.
+     *
+     * @return the changed spec
+     */
+    public RateLimiterSpec breaker() {
+        return with(settings.withBreaker());
     }
 
     /**
@@ -302,7 +353,7 @@ public final class RateLimiterSpec {
         }
         if (!same) {
             throw new IllegalArgumentException(
-                    "a running limiter can change its limits only, not its name, figures, dialect, scheduler, lanes,"
+                    "a running limiter can change its limits only, not its name, figures, dialect, costs, scheduler, lanes,"
                             + " scopes or patterns");
         }
     }

@@ -65,6 +65,10 @@ final class Retries {
         return rest;
     }
 
+    void rest(long nanos) {
+        restNanos = nanos;
+    }
+
     /** How long the next attempt will rest. */
     long restNanos() {
         return restNanos;

@@ -148,6 +148,14 @@ public final class Scope {
         return attributes.equals(other.attributes) && byFirst.keySet().equals(other.byFirst.keySet());
     }
 
+    /** Whether any of its keys may have a limit. */
+    boolean isLimited() {
+        return !every.isEmpty()
+                || !otherwise.isEmpty()
+                || function != null
+                || byFirst.values().stream().anyMatch(limits -> !limits.isEmpty());
+    }
+
     List<String> attributes() {
         return attributes;
     }

@@ -2,6 +2,7 @@ package io.github.reactorratelimit;
 
 import java.util.List;
 import java.util.function.DoubleSupplier;
+import java.util.function.UnaryOperator;
 
 /**
  * The figures of a limiter besides its limits.
@@ -18,6 +19,9 @@ import java.util.function.DoubleSupplier;
  * @param ageingNanos how long the lowest lane may be passed over
  * @param idleNanos after how long an idle key is forgotten
  * @param listeners who is told what happens
+ * @param learning whether it learns from responses
+ * @param breaker whether a key rests whose calls fail
+ * @param prices what demands are turned into before they ask
  */
 record Settings(
         String name,
@@ -31,7 +35,10 @@ record Settings(
         long maxCooldownNanos,
         long ageingNanos,
         long idleNanos,
-        List<RateLimitListener> listeners) {
+        List<RateLimitListener> listeners,
+        Learning.Mode learning,
+        boolean breaker,
+        UnaryOperator<Demand> prices) {
 
     Settings named(String changed) {
         return new Settings(
@@ -46,7 +53,10 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
-                listeners);
+                listeners,
+                learning,
+                breaker,
+                prices);
     }
 
     Settings lanes(Lanes changed) {
@@ -62,7 +72,10 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
-                listeners);
+                listeners,
+                learning,
+                breaker,
+                prices);
     }
 
     Settings maxPending(int inAll, int perLine) {
@@ -78,7 +91,10 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
-                listeners);
+                listeners,
+                learning,
+                breaker,
+                prices);
     }
 
     Settings maxServerDelay(long nanos) {
@@ -94,7 +110,10 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
-                listeners);
+                listeners,
+                learning,
+                breaker,
+                prices);
     }
 
     Settings jitter(double share) {
@@ -110,7 +129,10 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
-                listeners);
+                listeners,
+                learning,
+                breaker,
+                prices);
     }
 
     Settings random(DoubleSupplier uniform) {
@@ -126,7 +148,10 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
-                listeners);
+                listeners,
+                learning,
+                breaker,
+                prices);
     }
 
     Settings cooldown(long first, long longest) {
@@ -142,7 +167,10 @@ record Settings(
                 longest,
                 ageingNanos,
                 idleNanos,
-                listeners);
+                listeners,
+                learning,
+                breaker,
+                prices);
     }
 
     Settings ageing(long nanos) {
@@ -158,7 +186,10 @@ record Settings(
                 maxCooldownNanos,
                 nanos,
                 idleNanos,
-                listeners);
+                listeners,
+                learning,
+                breaker,
+                prices);
     }
 
     Settings idle(long nanos) {
@@ -174,7 +205,10 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 nanos,
-                listeners);
+                listeners,
+                learning,
+                breaker,
+                prices);
     }
 
     Settings listeners(List<RateLimitListener> changed) {
@@ -190,6 +224,66 @@ record Settings(
                 maxCooldownNanos,
                 ageingNanos,
                 idleNanos,
+                changed,
+                learning,
+                breaker,
+                prices);
+    }
+
+    Settings learning(Learning.Mode changed) {
+        return new Settings(
+                name,
+                lanes,
+                maxPending,
+                maxPendingPerLine,
+                maxServerDelayNanos,
+                jitter,
+                random,
+                cooldownNanos,
+                maxCooldownNanos,
+                ageingNanos,
+                idleNanos,
+                listeners,
+                changed,
+                breaker,
+                prices);
+    }
+
+    Settings withBreaker() {
+        return new Settings(
+                name,
+                lanes,
+                maxPending,
+                maxPendingPerLine,
+                maxServerDelayNanos,
+                jitter,
+                random,
+                cooldownNanos,
+                maxCooldownNanos,
+                ageingNanos,
+                idleNanos,
+                listeners,
+                learning,
+                true,
+                prices);
+    }
+
+    Settings prices(UnaryOperator<Demand> changed) {
+        return new Settings(
+                name,
+                lanes,
+                maxPending,
+                maxPendingPerLine,
+                maxServerDelayNanos,
+                jitter,
+                random,
+                cooldownNanos,
+                maxCooldownNanos,
+                ageingNanos,
+                idleNanos,
+                listeners,
+                learning,
+                breaker,
                 changed);
     }
 }

@@ -23,8 +23,9 @@ final class Snapshots {
     }
 
     private static ScopeState scope(Settings settings, Tree tree, Node node, long now) {
+        node.advance(now);
         List<LimitState> limits = new ArrayList<>();
-        for (Meter meter : node.meters) {
+        for (Meter meter : node.allMeters()) {
             limits.add(new LimitState(meter.limit, meter.available(now), duration(meter.fullAt(now), now)));
         }
         List<LineState> lines = new ArrayList<>();
@@ -54,7 +55,11 @@ final class Snapshots {
                 at = node.gate.closedUntil;
                 blockedBy = null;
             }
-            for (Meter[] meters : List.of(node.meters, node.shares[slot.lane])) {
+            if (node.ramp != null && node.ramp.readyAt(now) > at) {
+                at = node.ramp.readyAt(now);
+                blockedBy = null;
+            }
+            for (Meter[] meters : List.of(node.allMeters(), node.shares[slot.lane])) {
                 for (Meter meter : meters) {
                     long ready = meter.readyAt(now, first.demand.costFor(meter));
                     if (ready > at) {

@@ -20,6 +20,11 @@ final class Tree {
     final Node root;
     private final Lanes lanes;
     private final long idleNanos;
+    private final boolean learns;
+    private final Generations generations;
+    /** Whether anything is limited at all. */
+    private boolean limited;
+
     private volatile List<Scope> scopes;
     /** How often limits were changed. Written under the monitor, after the scopes, so that who reads it first reads no older ones. */
     private volatile int changes;
@@ -30,11 +35,26 @@ final class Tree {
     /** How many keys ever came to be known. */
     private long count;
 
-    Tree(List<Limit> rootLimits, List<Scope> scopes, Lanes lanes, long idleNanos, long now) {
-        this.root = new Node(null, "", "", rootLimits, lanes, 0, now);
-        this.lanes = lanes;
+    Tree(List<Limit> rootLimits, List<Scope> scopes, Settings settings, Generations generations) {
+        this.lanes = settings.lanes();
         this.scopes = scopes;
-        this.idleNanos = idleNanos;
+        this.idleNanos = settings.idleNanos();
+        this.learns = settings.learning() != Learning.Mode.OFF;
+        this.generations = generations;
+        this.root = new Node(null, "", "", rootLimits, lanes, 0, 0);
+        this.limited = isLimited(rootLimits, scopes);
+        begin(root);
+    }
+
+    private static boolean isLimited(List<Limit> rootLimits, List<Scope> scopes) {
+        return !rootLimits.isEmpty() || scopes.stream().anyMatch(Scope::isLimited);
+    }
+
+    /** A narrowest key of which nothing is known is tried out first. */
+    private void begin(Node node) {
+        if (node.depth == scopes.size() && (learns || !limited)) {
+            node.ramp().begin(generations.next(), learns);
+        }
     }
 
     int size() {
@@ -133,6 +153,7 @@ final class Tree {
                 node.addChild(child);
                 link(child);
                 size++;
+                begin(child);
             }
             node = child;
         }
@@ -150,6 +171,7 @@ final class Tree {
             Node parent = node.parent;
             if (parent != null && node.isIdle(now)) {
                 detach(node, parent);
+                node.leaveQuotas();
                 if (node.bucket != null) {
                     node.bucket.forget(node);
                 }
@@ -257,9 +279,10 @@ final class Tree {
     }
 
     @SuppressWarnings("NonAtomicVolatileUpdate") // Written under the monitor only.
-    void scopes(List<Scope> changed) {
+    void change(List<Limit> rootLimits, List<Scope> changed) {
         int next = changes + 1; // The monitor makes it atomic.
         scopes = changed;
+        limited = isLimited(rootLimits, changed);
         changes = next;
     }
 

@@ -107,8 +107,30 @@ final class Turns {
         touch(now, into);
     }
 
-    /** Something changed at this node: it and all above it are placed anew. */
+    /** Something changed at this node: it and all above it are placed anew, and so are those that share a quota with it. */
     void touch(long now, Node from) {
+        boolean shares = false;
+        if (from.learned != null) {
+            for (LearnedMeter meter : from.learned.meters()) {
+                shares |= meter.members().size() > 1 && touchAll(now, from, meter.members());
+            }
+        }
+        if (!shares) {
+            placePath(now, from);
+        }
+    }
+
+    private boolean touchAll(long now, Node from, List<Node> members) {
+        for (int i = 0; i < members.size(); i++) {
+            Node member = members.get(i);
+            if (member == from || member.isWaitedFor()) {
+                placePath(now, member);
+            }
+        }
+        return true;
+    }
+
+    private void placePath(long now, Node from) {
         for (Node node = from; node != null; node = node.parent) {
             place(now, node);
         }

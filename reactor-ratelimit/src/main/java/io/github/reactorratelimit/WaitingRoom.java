@@ -24,14 +24,12 @@ final class WaitingRoom {
     /** When to look again whether changed limits have come into force. */
     private static final long CHANGING_NANOS = 1_000_000;
 
-    /** The scope of a signal that is about all calls of an account, whatever their route. */
-    private static final String GLOBAL = "global";
-
     private final Settings settings;
     private final Timers timers;
     private final Turns turns;
     private final Cooldowns cooldowns;
-    private final Tree tree;
+    private final Generations generations;
+    private final Breakers breakers;
     private final Buckets buckets;
     private final Outlook outlook;
     private final News news;
@@ -42,13 +40,21 @@ final class WaitingRoom {
     private @Nullable Ticket lastOut;
 
     WaitingRoom(
-            Settings settings, Tree tree, Timers timers, Turns turns, Cooldowns cooldowns, Outlook outlook, News news) {
+            Settings settings,
+            Tree tree,
+            Timers timers,
+            Turns turns,
+            Cooldowns cooldowns,
+            Generations generations,
+            Outlook outlook,
+            News news) {
         this.settings = settings;
-        this.tree = tree;
-        this.buckets = new Buckets(tree, turns, cooldowns);
+        this.buckets = new Buckets(tree, turns, generations);
         this.timers = timers;
         this.turns = turns;
         this.cooldowns = cooldowns;
+        this.generations = generations;
+        this.breakers = new Breakers(settings, generations);
         this.outlook = outlook;
         this.news = news;
     }
@@ -180,7 +186,7 @@ final class WaitingRoom {
         Slot slot = slot(ticket);
         for (Node node = slot.node; node != null; node = node.parent) {
             node.refund(now, ticket, slot.lane);
-            node.release(ticket, slot.lane);
+            node.release(now, ticket, slot.lane, false);
         }
         touch(now, slot.node);
         return slot;
@@ -260,11 +266,11 @@ final class WaitingRoom {
         };
         ticket.at = now;
         ticket.sentAt = now;
-        ticket.generation = cooldowns.generation();
         if (!ticket.counted && (leaf.holds || ticket.tells() != Ticket.Tells.NOTHING)) {
             count(ticket, leaf);
         }
         take(now, leaf, ticket.demand, lane, ticket.phase);
+        ticket.generation = generations.current(); // After the books have noticed what is over by now.
     }
 
     /** Takes what a demand costs from every meter of a path. */
@@ -401,30 +407,49 @@ final class WaitingRoom {
             return null;
         }
         Node leaf = slot(ticket).node;
-        if (ticket.stage == Stage.HELD && ticket.phase != Phase.HEADED) {
+        boolean first = ticket.stage == Stage.HELD && ticket.phase != Phase.HEADED;
+        if (first) {
             move(now, ticket, Phase.HEADED);
             timers.remove(ticket);
         }
         if (signal.bucket() != null) {
             leaf = joined(now, leaf, ticket.demand, signal.bucket());
         }
-        Node about = GLOBAL.equals(signal.scope()) ? tree.account(leaf) : leaf;
-        Throttle throttle = cooldowns.hear(now, leaf, about, ticket.generation, signal, random);
+        Throttle throttle = cooldowns.hear(now, leaf, ticket, signal, random, first);
+        long rest = first || ticket.tells() == Ticket.Tells.NOTHING
+                ? breakers.answered(now, leaf, ticket.generation, signal, random)
+                : 0;
+        throttle = rest > 0 ? new Throttle(leaf, signal, rest) : throttle;
         if (pauseNanos > 0) {
             news.closed(now, leaf, leaf.close(now, Exact.add(now, pauseNanos)), Cause.UNAVAILABLE);
         }
         if (throttle != null || pauseNanos > 0) {
-            turnAwayBelow(now, leaf);
+            for (Node node = leaf; node != null; node = node.parent) {
+                turnAwayBelow(now, node);
+            }
+        }
+        if (cooldowns.regrouped() && leaf.parent != null) {
+            turns.touchAll(now, leaf.parent);
+        }
+        if (pauseNanos > 0 || rest > 0 || cooldowns.changed()) {
             touch(now, leaf);
         }
         if (sharing != null && (throttle != null || pauseNanos > 0)) {
-            sharing.news().closed(throttle == null ? leaf : about, false);
-        }
-        if (throttle != null && about != leaf) {
-            turnAwayBelow(now, about);
-            touch(now, about);
+            for (Node node = leaf; node != null; node = node.parent) {
+                sharing.news().closed(node, false);
+            }
         }
         return throttle;
+    }
+
+    /** An attempt was sent and not answered in time. */
+    void timedOut(long now, Ticket ticket, double random) {
+        if (ticket.stage == Stage.HELD && ticket.phase == Phase.SENT) {
+            Node leaf = slot(ticket).node;
+            if (breakers.timedOut(now, leaf, ticket.generation, random) > 0) {
+                touch(now, leaf);
+            }
+        }
     }
 
     /** Where demands of this route count, now that its bucket is told. */
@@ -469,15 +494,25 @@ final class WaitingRoom {
 
     // ---------------------------------------------------------------------------------------------------- leaving
 
+    /** How a ticket leaves. */
+    enum Leaving {
+        /** Its response was heard in the same step. */
+        HEARD,
+        /** The attempt is over. */
+        ENDED,
+        /** Nobody wants it any more: a permit that is known not to be sent yet is given back whole. */
+        CANCELLED,
+        /** Nobody got to use it: its permit is given back in any case. */
+        UNUSED
+    }
+
     /**
      * A ticket leaves, wherever it stands.
      *
-     * @param cancelled nobody wants it any more: a permit that is known not to be sent yet is given back whole
-     * @param unused nobody got to use it: its permit is given back in any case
      * @return how its permit ended; null if it held none
      */
     @Nullable
-    Ending end(long now, Ticket ticket, boolean cancelled, boolean unused) {
+    Ending end(long now, Ticket ticket, Leaving how) {
         switch (ticket.stage) {
             case NEW -> ticket.stage = Stage.DONE;
             case RESTING -> {
@@ -490,17 +525,19 @@ final class WaitingRoom {
                 leave(ticket);
             }
             case HELD -> {
-                boolean refund = unused || (cancelled && ticket.phase == Phase.UNSENT);
-                release(now, ticket, refund);
-                return refund ? Ending.REFUNDED : cancelled ? Ending.CANCELLED : Ending.DONE;
+                release(now, ticket, how);
+                return ticket.stage == Stage.DONE
+                        ? Ending.REFUNDED
+                        : how == Leaving.CANCELLED ? Ending.CANCELLED : Ending.DONE;
             }
             case RELEASED, DONE -> {}
         }
         return null;
     }
 
-    private void release(long now, Ticket ticket, boolean refund) {
+    private void release(long now, Ticket ticket, Leaving how) {
         Slot slot = slot(ticket);
+        boolean refund = how == Leaving.UNUSED || (how == Leaving.CANCELLED && ticket.phase == Phase.UNSENT);
         timers.remove(ticket);
         if (!refund && ticket.phase != Phase.HEADED) {
             move(now, ticket, Phase.ENDED);
@@ -509,7 +546,7 @@ final class WaitingRoom {
             if (refund) {
                 node.refund(now, ticket, slot.lane);
             }
-            node.release(ticket, slot.lane);
+            node.release(now, ticket, slot.lane, how == Leaving.ENDED);
         }
         if (sharing != null) {
             sharing.released(ticket, slot.node, refund);
@@ -561,7 +598,7 @@ final class WaitingRoom {
         }
         for (Ticket ticket : all) {
             Slot slot = slot(ticket);
-            end(now, ticket, true, true);
+            end(now, ticket, Leaving.UNUSED);
             turnAway(ticket, Refusals.disposed(settings.name(), slot.node, cause));
         }
         if (cause != null) {

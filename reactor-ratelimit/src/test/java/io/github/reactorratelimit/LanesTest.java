@@ -52,9 +52,8 @@ class LanesTest {
 
     @Test
     void the_lowest_lane_is_served_once_per_ageing_bound_whatever_comes_above() { // B37
-        RateLimiter limiter = lanes(Limit.bucket(1, 1, ofSeconds(1)).startingWith(0))
-                .ageing(ofSeconds(30))
-                .build();
+        RateLimiter limiter =
+                lanes(Limit.bucket(1, 1, ofSeconds(1)).startingWith(0)).build(); // The bound is 30 s unless said.
         Asked low = time.ask(limiter, LOW);
         for (int half = 0; half < 1_200; half++) { // twice the rate, for 10 minutes
             time.at(ofMillis(half * 500L), () -> time.ask(limiter, HIGH));

@@ -56,6 +56,18 @@ class LedgerTest {
     }
 
     @Test
+    void the_first_slot_is_never_an_empty_one() {
+        Ledger ledger = new Ledger(0);
+        ledger.append(5, 1);
+        ledger.append(7, 2);
+        ledger.append(9, 3);
+        ledger.adjust(7, -2);
+        ledger.removeFirst();
+        assertThat(ledger.time(0)).isEqualTo(9);
+        assertThat(entries(ledger)).isEqualTo(Map.of(9L, 3L));
+    }
+
+    @Test
     void what_was_not_there_is_entered_in_its_place() {
         Ledger ledger = new Ledger(0);
         ledger.append(5, 3);

@@ -52,11 +52,32 @@ final class Model {
     private final List<Told> told = new ArrayList<>();
     private long now;
     private long count;
+    private final int depth;
     private boolean disposed;
+    private boolean limited;
 
-    Model(Settings settings, List<Limit> rootLimits) {
+    /** A limiter with limits of the root, and of the keys of each scope. */
+    Model(Settings settings, List<List<Limit>> limits) {
         this.settings = settings;
-        this.root = new ModelKey(null, List.of(), rootLimits, settings.lanes(), 0, 0);
+        this.depth = limits.size() - 1;
+        this.limited = isLimited(limits);
+        this.root = new ModelKey(null, List.of(), limits.get(0), settings.lanes(), 0, 0);
+        tryOut(root);
+    }
+
+    private static boolean isLimited(List<List<Limit>> limits) {
+        return limits.stream().anyMatch(level -> !level.isEmpty());
+    }
+
+    /** A narrowest key about which nobody knows anything is tried out with one. */
+    private void tryOut(ModelKey key) {
+        if (key.labels.size() == depth && (learns() || !limited)) {
+            key.trial.begin(++count, 1, learns());
+        }
+    }
+
+    private boolean learns() {
+        return settings.learning() != Learning.Mode.OFF;
     }
 
     // ------------------------------------------------------------------------------------------------------- turns
@@ -77,7 +98,7 @@ final class Model {
                 turn.wanted = true;
                 turn.passedOverSince = now;
             }
-            boolean fits = key.readyAt(now, candidate.asked) <= now;
+            boolean fits = readyAt(key, candidate.asked) <= now;
             if (!fits || kept || key.shareReadyAt(now, candidate.asked, lane) > now) {
                 turn.openSince = ModelTurn.NOT_OPEN;
             } else if (turn.openSince == ModelTurn.NOT_OPEN) {
@@ -190,8 +211,100 @@ final class Model {
     private boolean isHeldUpByItsShare(ModelKey key, int lane) {
         ModelDemand candidate = candidate(key, lane);
         return candidate != null
-                && key.readyAt(now, candidate.asked) <= now
+                && readyAt(key, candidate.asked) <= now
                 && key.shareReadyAt(now, candidate.asked, lane) > now;
+    }
+
+    /** When a demand fits a key: its limits, what is known of its quotas, and its trial. */
+    private long readyAt(ModelKey key, Demand demand) {
+        long at = Math.max(key.readyAt(now, demand), trialReadyAt(key));
+        for (ModelQuota quota : key.quotas) {
+            at = Math.max(at, readyAt(quota, demand.cost(quota.unit)));
+        }
+        return at;
+    }
+
+    private long trialReadyAt(ModelKey key) {
+        if (!key.trial.on || placesTaken(key) < key.trial.atOnce) {
+            return now;
+        }
+        return firstTakenForAnswered(key, key.trial.began);
+    }
+
+    /** Who has a place in a key's trial: attempts until they end, others until they end or are taken for answered. */
+    private long placesTaken(ModelKey key) {
+        return grantedSince(key, key.trial.began).stream()
+                .filter(demand -> demand.state == State.HELD)
+                .filter(demand -> !demand.isBare() || demand.isAwaited(now))
+                .count();
+    }
+
+    private long firstTakenForAnswered(ModelKey key, long since) {
+        return grantedSince(key, since).stream()
+                .filter(demand -> demand.isAwaited(now))
+                .mapToLong(demand -> demand.grantedAt + 20 * SECOND)
+                .min()
+                .orElse(Exact.NEVER);
+    }
+
+    private List<ModelDemand> grantedSince(ModelKey key, long since) {
+        return all.stream()
+                .filter(demand -> demand.granted > since && demand.leaf.path().contains(key))
+                .toList();
+    }
+
+    private List<ModelDemand> unanswered(ModelQuota quota, long since) {
+        return quota.keys.stream()
+                .flatMap(key -> unanswered(key, since).stream())
+                .toList();
+    }
+
+    private long firstTakenForAnswered(ModelQuota quota) {
+        return quota.keys.stream()
+                .mapToLong(key -> firstTakenForAnswered(key, quota.began))
+                .min()
+                .orElse(Exact.NEVER);
+    }
+
+    private List<ModelDemand> unanswered(ModelKey key, long since) {
+        return grantedSince(key, since).stream()
+                .filter(ModelDemand::isUnanswered)
+                .toList();
+    }
+
+    private long readyAt(ModelQuota quota, long cost) {
+        if (!quota.known) {
+            // One at a time asks.
+            return !unanswered(quota, quota.began).isEmpty()
+                    ? Exact.NEVER
+                    : Math.max(now, orNow(firstTakenForAnswered(quota)));
+        }
+        long left = available(quota);
+        if (left < Math.max(1, cost)) {
+            return quota.notAfter;
+        }
+        return settings.learning() == Learning.Mode.PACED
+                ? Math.max(now, quota.lastGrantAt + (quota.notAfter - quota.lastGrantAt) / (left + 1))
+                : now;
+    }
+
+    private long orNow(long at) {
+        return at == Exact.NEVER ? now : at;
+    }
+
+    /** What a quota leaves beside what is in flight. */
+    private long available(ModelQuota quota) {
+        if (!quota.known) {
+            return readyAt(quota, 1) <= now ? 1 : 0;
+        }
+        long older = unanswered(quota, 0).stream()
+                .filter(demand -> demand.granted <= quota.began)
+                .count();
+        return quota.left
+                - older
+                - unanswered(quota, quota.began).stream()
+                        .mapToLong(demand -> demand.dueCost(quota.unit))
+                        .sum();
     }
 
     private void grant(ModelDemand demand) {
@@ -206,6 +319,11 @@ final class Model {
                 if (demand.cost(books.limit) > 0) {
                     books.take(now, demand, demand.cost(books.limit));
                 }
+            }
+            key.trial.filled |= placesTaken(key) >= key.trial.atOnce;
+            for (ModelQuota quota : key.quotas) {
+                quota.lastGrantAt = now;
+                quota.left -= demand.isBare() && quota.known ? demand.asked.cost(quota.unit) : 0;
             }
         }
     }
@@ -228,7 +346,7 @@ final class Model {
             ModelTurn turn = key.turns.get(lane);
             ModelDemand candidate = candidate(key, lane);
             if (candidate != null && turn.openSince == ModelTurn.NOT_OPEN) {
-                next = Math.min(next, later(key.readyAt(now, candidate.asked)));
+                next = Math.min(next, later(readyAt(key, candidate.asked)));
                 next = Math.min(next, later(key.shareReadyAt(now, candidate.asked, lane)));
                 next = Math.min(next, later(Exact.add(turn.passedOverSince, settings.ageingNanos())));
             }
@@ -255,6 +373,27 @@ final class Model {
 
     private void forget() {
         keys().forEach(key -> key.all().forEach(books -> books.forget(now)));
+        for (ModelKey key : keys()) {
+            for (ModelQuota quota : key.quotas) {
+                // A quota of several keys is forgotten once.
+                if (quota.known && quota.notAfter <= now) {
+                    quota.forgetWindow(now, ++count);
+                }
+            }
+        }
+        for (ModelDemand demand : all) {
+            if (demand.isBare() && demand.state == State.HELD && !demand.isAwaited(now) && !demand.takenForAnswered) {
+                demand.takenForAnswered = true;
+                demand.leaf.path().forEach(key -> good(key, demand));
+            }
+        }
+    }
+
+    /** A good answer to a demand that has a place in a key's trial. */
+    private void good(ModelKey key, ModelDemand demand) {
+        if (demand.granted > key.trial.began && key.trial.good(key.permits())) {
+            key.waves = 0;
+        }
     }
 
     private void instant() {
@@ -304,6 +443,7 @@ final class Model {
             if (key == null) {
                 key = new ModelKey(wider, List.copyOf(path), limits.get(i), settings.lanes(), now, count);
                 wider.children.add(key);
+                tryOut(key);
             }
         }
         return key;
@@ -366,8 +506,8 @@ final class Model {
 
     private boolean fitsEverywhere(ModelDemand demand) {
         return demand.leaf.path().stream()
-                .allMatch(key -> key.readyAt(now, demand.asked) <= now
-                        && key.shareReadyAt(now, demand.asked, demand.lane) <= now);
+                .allMatch(key ->
+                        readyAt(key, demand.asked) <= now && key.shareReadyAt(now, demand.asked, demand.lane) <= now);
     }
 
     /** Why a demand may not wait, or null: no room, a server's wait that isn't obeyed, a wait known to be too long. */
@@ -395,7 +535,19 @@ final class Model {
 
     private long expectedAt(ModelDemand demand, long ahead) {
         return demand.leaf.path().stream()
-                .mapToLong(key -> key.expectedAt(now, demand.asked, demand.lane, ahead))
+                .mapToLong(key -> Math.max(
+                        key.expectedAt(now, demand.asked, demand.lane, ahead),
+                        expectedByQuotas(key, demand.asked, ahead)))
+                .max()
+                .orElse(now);
+    }
+
+    private long expectedByQuotas(ModelKey key, Demand demand, long ahead) {
+        return key.quotas.stream()
+                .filter(quota -> quota.known)
+                .filter(quota ->
+                        (quota.unit.equals(Limit.REQUESTS) ? ahead : 0) + demand.cost(quota.unit) > available(quota))
+                .mapToLong(quota -> quota.notAfter)
                 .max()
                 .orElse(now);
     }
@@ -409,10 +561,22 @@ final class Model {
                 left = key.closedUntil > readyAt ? 0 : Math.min(left, 0);
                 readyAt = key.closedUntil;
             }
+            long trialAt = trialReadyAt(key);
+            if (trialAt > now && trialAt >= readyAt) {
+                left = trialAt > readyAt ? 0 : Math.min(left, 0);
+                readyAt = trialAt;
+            }
             for (ModelBooks books : key.booksOf(demand.lane)) {
                 long cost = demand.cost(books.limit);
                 long at = books.canEver(cost) ? books.readyAt(now, cost) : Exact.NEVER;
                 long has = books.available(now) - (at <= now ? cost : 0);
+                left = at > readyAt ? has : at == readyAt ? Math.min(left, has) : left;
+                readyAt = Math.max(readyAt, at);
+            }
+            for (ModelQuota quota : key.quotas) {
+                long cost = demand.asked.cost(quota.unit);
+                long at = readyAt(quota, cost);
+                long has = available(quota) - (at <= now ? cost : 0);
                 left = at > readyAt ? has : at == readyAt ? Math.min(left, has) : left;
                 readyAt = Math.max(readyAt, at);
             }
@@ -469,37 +633,49 @@ final class Model {
 
     void hear(ModelDemand demand, RateLimitSignal signal, long pauseNanos, boolean release) {
         if (demand.isCharged() && !(release && demand.state == State.DONE)) {
-            if (demand.state == State.HELD && !demand.isHeaded()) {
+            boolean first = demand.isUnanswered();
+            if (first) {
                 demand.headAt = now;
+                demand.sentAt = Math.min(demand.sentAt, now);
                 demand.dueAt = Exact.NEVER;
             }
-            hear(demand, signal);
+            hear(demand, signal, first);
             demand.leaf.close(now, now + pauseNanos);
-            turnAwayBelow(demand.leaf);
+            demand.leaf.path().forEach(this::turnAwayBelow);
             look(root);
         }
         if (release) {
-            end(demand, false);
+            end(demand, false, false);
         }
         letGo();
     }
 
-    private void hear(ModelDemand demand, RateLimitSignal signal) {
-        ModelKey key = demand.leaf;
+    private void hear(ModelDemand demand, RateLimitSignal signal, boolean first) {
+        learn(demand, signal, first);
+        if (signal.throttled()) {
+            throttled(demand, signal);
+            return;
+        }
+        figure(demand, signal);
+        if (signal.status() < 500) {
+            demand.leaf.path().forEach(key -> good(key, demand));
+        }
         Duration delay = signal.delay();
         Quota empty =
                 signal.quotas().stream().filter(Quota::exhausted).findFirst().orElse(null);
-        if (signal.throttled()) {
-            throttled(demand, signal);
-        } else if (delay != null && empty != null) {
-            long nanos = delay.toNanos();
-            boolean wholeSeconds = signal.coarse() || nanos % SECOND == 0;
-            long sureUntil = now + nanos - (wholeSeconds ? Math.min(nanos, SECOND) : 0);
-            if (key.books.stream().noneMatch(books -> isAsEmpty(books, empty, sureUntil))) {
-                closeAsTold(key, nanos, nanos + (signal.coarse() ? SECOND : 0));
-            }
-        } else if (signal.status() < 500 && demand.granted > key.lastWave) {
-            key.waves = 0;
+        if (delay != null && empty != null) {
+            empty(about(demand, signal), empty, signal, delay.toNanos());
+        }
+    }
+
+    /** An empty quota closes its key for as long as the server says, unless somebody knows that better. */
+    private void empty(ModelKey key, Quota quota, RateLimitSignal signal, long nanos) {
+        boolean wholeSeconds = signal.coarse() || nanos % SECOND == 0;
+        long sureUntil = now + nanos - (wholeSeconds ? Math.min(nanos, SECOND) : 0);
+        boolean learned = key.quotas.stream().anyMatch(one -> one.isOf(quota) && one.known)
+                && nanos <= settings.maxServerDelayNanos();
+        if (!learned && key.books.stream().noneMatch(books -> isAsEmpty(books, quota, sureUntil))) {
+            closeAsTold(key, nanos, nanos + (signal.coarse() ? SECOND : 0));
         }
     }
 
@@ -509,13 +685,169 @@ final class Model {
         return timed && books.limit.unit().equals(quota.unit()) && books.readyAt(now, 1) >= sureUntil;
     }
 
+    // ---------------------------------------------------------------------------------------------------- learning
+
+    private void learn(ModelDemand demand, RateLimitSignal signal, boolean first) {
+        if (!learns()) {
+            return;
+        }
+        List<Quota> told = signal.quotas().stream()
+                .filter(quota -> quota.remaining() >= 0 && ModelQuota.span(quota) != null)
+                .toList();
+        for (Quota quota : told) {
+            ModelKey own = keyOfValue(demand, quota.partition());
+            learn(own != null ? own : about(demand, signal), demand, quota);
+        }
+        if (told.isEmpty()) {
+            demand.leaf.path().forEach(key -> saysNothing(key, demand, signal, first));
+        }
+    }
+
+    private void learn(ModelKey key, ModelDemand demand, Quota quota) {
+        ModelQuota known =
+                key.quotas.stream().filter(one -> one.isOf(quota)).findFirst().orElse(null);
+        // Nobody told: it was sent at its head, or else at its end, at the latest.
+        long sentAt = demand.isBare() ? demand.grantedAt : Math.min(demand.sentAt, demand.endedAt);
+        long sureUntil = ModelQuota.earliest(sentAt, quota);
+        if (quota.exhausted() && key.books.stream().anyMatch(books -> isAsEmpty(books, quota, sureUntil))) {
+            if (known != null) {
+                forget(key, known);
+            }
+            return;
+        }
+        if (known == null) {
+            known = sharedWith(key, quota);
+            if (key.quotas.size() == 8) {
+                leave(key, key.quotas.get(0));
+            }
+            key.quotas.add(known);
+            known.keys.add(key);
+            known.began = ++count;
+        }
+        known.answer(now, sentAt, quota);
+    }
+
+    private void saysNothing(ModelKey key, ModelDemand demand, RateLimitSignal signal, boolean first) {
+        for (ModelQuota quota : List.copyOf(key.quotas)) {
+            if (quota.known) {
+                quota.left -= first ? demand.dueCost(quota.unit) : 0;
+            } else if (demand.granted > quota.began && signal.status() < 500 && !signal.throttled()) {
+                forget(key, quota);
+            }
+        }
+    }
+
+    /** A partition that is told of at several keys of one wider key is one quota. */
+    private ModelQuota sharedWith(ModelKey key, Quota quota) {
+        boolean mayBe = quota.partition() != null
+                && key.path().stream()
+                        .noneMatch(one -> one != root && one.value().equals(quota.partition()));
+        return keys().stream()
+                .filter(other -> mayBe && key.parent != null && other.parent == key.parent)
+                .flatMap(other -> other.quotas.stream())
+                .filter(one -> one.isOf(quota))
+                .findFirst()
+                .orElseGet(() -> new ModelQuota(quota, ++count));
+    }
+
+    private void leave(ModelKey key, ModelQuota quota) {
+        key.quotas.remove(quota);
+        quota.keys.remove(key);
+        quota.began = ++count;
+    }
+
+    private void forget(ModelKey key, ModelQuota quota) {
+        leave(key, quota);
+        if (key.permits() == Exact.NEVER) {
+            key.trial.begin(++count, 1, true);
+        }
+    }
+
+    /** A key's figure of how full it is slows it down; no figure means all clear. */
+    private void figure(ModelDemand demand, RateLimitSignal signal) {
+        double share = signal.usage();
+        for (Quota quota : signal.quotas()) {
+            if (quota.used() >= 0 && quota.limit() > 0 && quota.remaining() < 0 && quota.reset() == null) {
+                share = Double.isNaN(share) || share < quota.used() / (double) quota.limit()
+                        ? quota.used() / (double) quota.limit()
+                        : share;
+            }
+        }
+        if (!(share >= 0.8) && signal.status() >= 500) {
+            return;
+        }
+        List<ModelKey> keys = share >= 0.8 ? List.of(about(demand, signal)) : demand.leaf.path();
+        for (ModelKey key : keys) {
+            long busy = key.books.stream()
+                    .filter(books -> books instanceof ModelBooks.InFlight
+                            && books.limit.unit().equals(Limit.REQUESTS))
+                    .mapToLong(books -> books.limit.permits())
+                    .reduce(unanswered(key, 0).size() + 1, Math::max);
+            key.trial.figure(share, demand.granted > key.trial.began, busy, count);
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------------- whom it names
+
+    private ModelKey about(ModelDemand demand, RateLimitSignal signal) {
+        ModelKey named = named(demand, signal);
+        return named == null ? demand.leaf : named;
+    }
+
+    /** The widest key that is named, by its attribute, as everybody, or by its value as that of a quota's partition. */
+    private @Nullable ModelKey named(ModelDemand demand, RateLimitSignal signal) {
+        List<String> words =
+                signal.scope() == null ? List.of() : List.of(signal.scope().split(", ", -1));
+        if (words.contains("application")) {
+            return root;
+        }
+        ModelKey widest = null;
+        for (ModelKey key : demand.leaf.path()) {
+            widest = words.contains(key.attribute()) ? key : widest;
+        }
+        for (Quota quota : signal.quotas()) {
+            if (widest == null && (quota.exhausted() || signal.quotas().size() == 1)) {
+                widest = keyOfValue(demand, quota.partition());
+            }
+        }
+        return widest;
+    }
+
+    private @Nullable ModelKey keyOfValue(ModelDemand demand, @Nullable String value) {
+        return demand.leaf.path().stream()
+                .filter(key -> key != root && key.value().equals(value))
+                .findFirst()
+                .orElse(null);
+    }
+
+    // ---------------------------------------------------------------------------------------------------- refusals
+
     private void throttled(ModelDemand demand, RateLimitSignal signal) {
-        ModelKey key = demand.leaf;
+        ModelKey named = named(demand, signal);
+        throttled(named == null ? demand.leaf : named, demand, signal);
+        boolean aPartition =
+                learns() && signal.quotas().stream().anyMatch(quota -> quota.exhausted() && quota.partition() != null);
+        boolean widens = named == null && !aPartition;
+        for (ModelKey key : demand.leaf.path()) {
+            ModelKey wider = key.parent;
+            widens = widens && wider != null;
+            if (widens && wider != null) {
+                widens = wider.children.stream().anyMatch(other -> other != key && other.refusedUntil > now);
+                key.refusedUntil = Math.max(key.refusedUntil, key.closedUntil);
+                if (widens) {
+                    throttled(wider, demand, signal);
+                }
+            }
+        }
+    }
+
+    private void throttled(ModelKey key, ModelDemand demand, RateLimitSignal signal) {
         // Whoever was granted before the last wave began belongs to it.
         boolean nextWave = demand.granted > key.lastWave;
         if (nextWave) {
             key.waves++;
-            key.lastWave = ++count;
+            key.trial.refused(++count, placesTaken(key));
+            key.lastWave = count;
         }
         Duration delay = signal.delay();
         if (delay != null) {
@@ -559,26 +891,36 @@ final class Model {
     // ----------------------------------------------------------------------------------------------------- leaving
 
     void release(ModelDemand demand) {
-        end(demand, false);
+        end(demand, false, true);
         letGo();
     }
 
     /** Cancelled while it ran: given back whole if it is known not to be sent. */
     void abort(ModelDemand demand) {
-        end(demand, demand.state == State.HELD && demand.sentAt == Exact.NEVER && !demand.isHeaded());
+        end(demand, demand.state == State.HELD && demand.sentAt == Exact.NEVER && !demand.isHeaded(), false);
         letGo();
     }
 
     /** Nobody got to use it. */
     void cancel(ModelDemand demand) {
-        end(demand, true);
+        end(demand, true, false);
         letGo();
     }
 
-    private void end(ModelDemand demand, boolean refund) {
+    /** Of a bare permit nobody else will tell: its end is its answer. */
+    private void end(ModelDemand demand, boolean refund, boolean isAnswer) {
         switch (demand.state) {
             case RESTING, WAITING -> leave(demand);
             case HELD -> {
+                for (ModelKey key : demand.leaf.path()) {
+                    for (ModelQuota quota : key.quotas) {
+                        boolean mayBeUsed = !refund && demand.isUnanswered() && demand.granted > quota.began;
+                        quota.left -= mayBeUsed && quota.known ? demand.dueCost(quota.unit) : 0;
+                    }
+                    if (isAnswer && demand.isAwaited(now)) {
+                        good(key, demand);
+                    }
+                }
                 demand.state = State.DONE;
                 demand.dueAt = Exact.NEVER;
                 demand.endedAt = now;
@@ -626,11 +968,13 @@ final class Model {
 
     void resume(ModelKey key) {
         key.open(now);
+        List.copyOf(key.quotas).forEach(quota -> leave(key, quota));
         letGo();
     }
 
     /** New limits: those of the root, and those of the keys of each scope. */
     void change(List<List<Limit>> limits) {
+        limited = isLimited(limits);
         for (ModelKey key : keys()) {
             key.limits(limits.get(key.labels.size()), settings.lanes(), now, count);
         }
@@ -652,6 +996,14 @@ final class Model {
     }
 
     // ---------------------------------------------------------------------------------------------- looking inside
+
+    /** What each of a key's limits has left, and then what each of its quotas has. */
+    List<Long> available(ModelKey key) {
+        List<Long> available = new ArrayList<>();
+        key.books.forEach(one -> available.add(one.available(now)));
+        key.quotas.forEach(one -> available.add(available(one)));
+        return available;
+    }
 
     /** All keys, each before those below it. */
     List<ModelKey> keys() {

@@ -39,6 +39,9 @@ final class ModelDemand {
     long headAt = Exact.NEVER;
     long endedAt = Exact.NEVER;
     boolean refunded;
+    /** Nobody told of it for so long that it counts as answered. */
+    boolean takenForAnswered;
+
     final Map<String, Long> settled = new LinkedHashMap<>();
 
     ModelDemand(int id, Demand asked, ModelKey leaf, int lane, boolean front, Ticket.Tells tells) {
@@ -56,6 +59,26 @@ final class ModelDemand {
 
     boolean isCharged() {
         return state == State.HELD || (state == State.DONE && endedAt != Exact.NEVER && !refunded);
+    }
+
+    /** Of whose end nobody has to tell. */
+    boolean isBare() {
+        return tells == Ticket.Tells.NOTHING;
+    }
+
+    boolean isUnanswered() {
+        return state == State.HELD && !isHeaded();
+    }
+
+    /** Bare, held, and not so long that it is taken for answered. */
+    boolean isAwaited(long now) {
+        return isBare() && state == State.HELD && grantedAt + 20_000_000_000L > now;
+    }
+
+    /** What it costs as far as is known. */
+    long dueCost(String unit) {
+        Long actual = settled.get(unit);
+        return actual == null ? asked.cost(unit) : actual;
     }
 
     boolean isHeaded() {

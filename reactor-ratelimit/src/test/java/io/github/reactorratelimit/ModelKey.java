@@ -21,6 +21,11 @@ final class ModelKey {
     /** How long the server asked to wait. */
     long serverSaidUntil = Long.MIN_VALUE;
 
+    final ModelTrial trial = new ModelTrial();
+    final List<ModelQuota> quotas = new ArrayList<>();
+    /** Until when it is closed for a refusal that named no scope. */
+    long refusedUntil = Long.MIN_VALUE;
+
     int waves;
     /** The running number of the last wave. */
     long lastWave;
@@ -105,6 +110,34 @@ final class ModelKey {
             serverSaidUntil = now;
             all().forEach(one -> one.standStill(now, now));
         }
+    }
+
+    /** The least of its limits in requests, and of those of the wider keys. */
+    long permits() {
+        long least = quotas.stream()
+                .filter(quota -> quota.unit.equals(Limit.REQUESTS))
+                .mapToLong(ModelQuota::size)
+                .min()
+                .orElse(Exact.NEVER);
+        for (ModelKey key : path()) {
+            for (ModelBooks one : key.books) {
+                if (one.limit.unit().equals(Limit.REQUESTS) && one.limit.kind() != Limit.Kind.TOTAL) {
+                    least = Math.min(least, one.limit.permits());
+                }
+            }
+        }
+        return least;
+    }
+
+    /** The name of the attribute that it is the key of; empty for the root. */
+    String attribute() {
+        String label = labels.isEmpty() ? "" : labels.get(labels.size() - 1);
+        return label.substring(0, Math.max(0, label.indexOf('=')));
+    }
+
+    String value() {
+        String label = labels.isEmpty() ? "" : labels.get(labels.size() - 1);
+        return label.substring(label.indexOf('=') + 1);
     }
 
     /** When a demand fits, its lane's share aside. */

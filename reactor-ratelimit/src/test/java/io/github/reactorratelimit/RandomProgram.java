@@ -15,6 +15,7 @@ import reactor.core.scheduler.Scheduler;
  * @param ageing the bound for the lowest lane
  * @param pending how many may wait in all, and in one line
  * @param jitter of cooldowns
+ * @param learning whether it learns
  * @param steps what is done
  */
 record RandomProgram(
@@ -25,6 +26,7 @@ record RandomProgram(
         Duration ageing,
         List<Integer> pending,
         double jitter,
+        Learning.Mode learning,
         List<Step> steps) {
 
     static final List<String> SCOPES = List.of("org", "user");
@@ -84,6 +86,11 @@ record RandomProgram(
                 .jitter(jitter)
                 .random(() -> 0.5)
                 .scheduler(() -> scheduler);
+        spec = switch (learning) {
+            case OFF -> spec;
+            case ON -> spec.learn();
+            case PACED -> spec.learnPaced();
+        };
         for (int i = 0; i < shares.size(); i++) {
             spec = spec.lane(LANES.get(i), shares.get(i));
         }
@@ -113,7 +120,7 @@ record RandomProgram(
         text.append("\nlimits ").append(applied(false));
         text.append("\nchanged to ").append(applied(true));
         text.append("\nageing ").append(ageing).append(", pending ").append(pending);
-        text.append(", jitter ").append(jitter);
+        text.append(", jitter ").append(jitter).append(", learning ").append(learning);
         steps.forEach(step -> text.append("\n  ").append(step));
         return text.toString();
     }

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import reactor.test.scheduler.VirtualTimeScheduler;
 
 /** Runs one program against the model and against the core, and compares them after every step. */
@@ -68,7 +69,40 @@ final class RandomProgramRun {
             exhausted(Limit.REQUESTS, Duration.ofMillis(1_500), false),
             exhausted(Limit.REQUESTS, Duration.ofSeconds(3), true),
             exhausted("tokens", Duration.ofSeconds(2), false),
-            exhausted(Limit.REQUESTS, Duration.ofSeconds(15), false));
+            exhausted(Limit.REQUESTS, Duration.ofSeconds(15), false),
+            RateLimitSignal.none(200),
+            refused("user", Duration.ofMillis(700)),
+            refused("org", Duration.ofMillis(700)),
+            refused("application", null),
+            refused("user, org", null),
+            left(3, 5, Duration.ofSeconds(2), false, null),
+            left(1, 5, Duration.ofMillis(1_300), false, null),
+            left(4, 5, Duration.ofSeconds(3), true, null),
+            left(2, 9, Duration.ofSeconds(1), true, null),
+            left(0, 5, Duration.ofSeconds(1), true, "o1"),
+            left(2, 2, Duration.ofSeconds(2), false, "u2"),
+            left(2, 3, Duration.ofSeconds(2), false, "shared"),
+            left(0, 3, Duration.ofMillis(1_700), false, "shared"),
+            used(0.85),
+            used(0.9),
+            used(1.3));
+
+    private static RateLimitSignal refused(String scope, @Nullable Duration delay) {
+        return RateLimitSignal.of(429).throttled(true).scope(scope).delay(delay).build();
+    }
+
+    private static RateLimitSignal left(
+            long remaining, long limit, Duration reset, boolean coarse, @Nullable String partition) {
+        Quota quota = new Quota("", Limit.REQUESTS, limit, remaining, -1, reset, null, partition, coarse);
+        RateLimitSignal.Builder signal = RateLimitSignal.of(200).quotas(List.of(quota));
+        return remaining > 0
+                ? signal.build()
+                : signal.delay(reset).coarse(coarse).build();
+    }
+
+    private static RateLimitSignal used(double share) {
+        return RateLimitSignal.of(200).usage(share).build();
+    }
 
     private static RateLimitSignal exhausted(String unit, Duration delay, boolean coarse) {
         return RateLimitSignal.of(200)
@@ -91,7 +125,7 @@ final class RandomProgramRun {
         RateLimiterSpec spec = program.spec(program.applied(false), time);
         core = new Admission(spec.settings(), spec.rootLimits(), spec.scopes(), spec.schedulers());
         core.now();
-        model = new Model(spec.settings(), program.applied(false).get(0));
+        model = new Model(spec.settings(), program.applied(false));
     }
 
     void run() {
@@ -295,9 +329,7 @@ final class RandomProgramRun {
             }
             Map<List<String>, String> expectedBooks = new HashMap<>();
             for (ModelKey key : model.keys()) {
-                List<Long> available = key.books.stream()
-                        .map(one -> one.available(model.now()))
-                        .toList();
+                List<Long> available = model.available(key);
                 Duration closedFor =
                         Duration.ofNanos(Math.max(0, key.isClosed(model.now()) ? key.closedUntil - model.now() : 0));
                 expectedBooks.put(key.labels, available + ", closed for " + closedFor + ", wave " + key.waves);

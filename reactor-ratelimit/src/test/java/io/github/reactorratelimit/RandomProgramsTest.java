@@ -35,10 +35,17 @@ class RandomProgramsTest {
                         Arbitraries.of(false, false, true),
                         Arbitraries.of(Duration.ofSeconds(30), Duration.ofSeconds(2), Duration.ofMillis(500)),
                         Arbitraries.of(List.of(1_000, 1_000), List.of(1_000, 1_000), List.of(6, 3)),
-                        Arbitraries.of(0.0, 0.2),
-                        steps().list().ofMinSize(1).ofMaxSize(200).withSizeDistribution(RandomDistribution.uniform()))
-                .as(RandomProgram::new));
+                        Combinators.combine(Arbitraries.of(0.0, 0.2), Arbitraries.of(Learning.Mode.values()))
+                                .as(Figures::new),
+                        steps().list()
+                                .ofMinSize(1)
+                                .ofMaxSize(Integer.getInteger("ratelimit.program.steps", 200))
+                                .withSizeDistribution(RandomDistribution.uniform()))
+                .as((shares, limits, others, strict, ageing, pending, figures, steps) -> new RandomProgram(
+                        shares, limits, others, strict, ageing, pending, figures.jitter, figures.learning, steps)));
     }
+
+    private record Figures(double jitter, Learning.Mode learning) {}
 
     private static Arbitrary<Integer> upTo(int most) {
         return Arbitraries.integers().between(0, most).withDistribution(RandomDistribution.uniform());

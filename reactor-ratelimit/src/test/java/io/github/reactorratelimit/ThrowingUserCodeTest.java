@@ -77,7 +77,7 @@ class ThrowingUserCodeTest {
 
             @Override
             public Headers headers(Response response) {
-                return broken;
+                return throwing;
             }
         });
         assertThat(run(Mono.just(Response.of(200)).transform(calls.limit())).getReceivedOnNext())

@@ -59,7 +59,13 @@ final class Scenarios {
                         List.of("two-tokens-a", "two-tokens-b"),
                         12,
                         configured("two-tokens", change),
-                        new Target(24, 24, 0, 0, TWELVE_SEARCHES)));
+                        new Target(24, 24, 0, 0, TWELVE_SEARCHES)),
+                one(
+                        "learned",
+                        SEARCH,
+                        12,
+                        unconfigured("learned", change),
+                        new Target(12, 12, 0, 0, ofMillis(24_500))));
     }
 
     private static Scenario one(String name, String path, int calls, @Nullable RateLimiter limiter, Target target) {
@@ -73,6 +79,11 @@ final class Scenarios {
                         .limit(SEARCH, Limit.of(5, ofSeconds(10)))
                         .limit(ITEMS, Limit.of(20, ofSeconds(10))));
         return change.apply(spec).build();
+    }
+
+    /** Nothing but that it learns. */
+    private static RateLimiter unconfigured(String name, UnaryOperator<RateLimiterSpec> change) {
+        return change.apply(RateLimiter.named(name).learn()).build();
     }
 
     /** One search per second, where the server bears one every two. */

@@ -59,7 +59,7 @@ class MainJobTest {
         List<String> lines = printed.toString(StandardCharsets.UTF_8).lines().toList();
         assertThat(lines)
                 .contains(
-                        "  2 s  unlimited 5/12 (ended)   search 5/12   items 16/16 (ended)   misconfigured 4/12   two-tokens 10/24");
+                        "  2 s  unlimited 5/12 (ended)   search 5/12   items 16/16 (ended)   misconfigured 4/12   two-tokens 10/24   learned 5/12");
         assertThat(lines.stream().filter(line -> line.startsWith("scenario=")))
                 .satisfiesExactly(
                         line -> assertThat(line)
@@ -74,7 +74,10 @@ class MainJobTest {
                                         + " seconds=2\\d\\.\\d\\d"),
                         line -> assertThat(line)
                                 .matches("scenario=two-tokens sent=24 done=24 refused=0 unavailable=0"
-                                        + " seconds=20\\.\\d\\d"));
+                                        + " seconds=20\\.\\d\\d"),
+                        line -> assertThat(line)
+                                .matches("scenario=learned sent=12 done=12 refused=0 unavailable=0"
+                                        + " seconds=2[0-4]\\.\\d\\d"));
     }
 
     @Test

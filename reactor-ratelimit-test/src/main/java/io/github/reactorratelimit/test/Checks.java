@@ -14,6 +14,13 @@ final class Checks {
         return value;
     }
 
+    static Duration atLeastOneMilli(String name, Duration value) {
+        if (value.toMillis() < 1) {
+            throw new IllegalArgumentException(name + " must be at least 1 ms, was " + value);
+        }
+        return value;
+    }
+
     static Duration notNegative(String name, Duration value) {
         if (value.isNegative()) {
             throw new IllegalArgumentException(name + " must not be negative, was " + value);

@@ -1,52 +1,24 @@
 package io.github.reactorratelimit.test;
 
-import io.github.reactorratelimit.test.ServerLimit.Counter;
-import io.github.reactorratelimit.test.ServerLimit.Standing;
-import java.time.Instant;
-import java.util.Comparator;
-import java.util.HashMap;
-import java.util.List;
-import java.util.Map;
-import org.jspecify.annotations.Nullable;
-
 /**
  * The decisions of a rate-limited service and nothing else: a request and a time go in, a reply comes out. It owns no
  * clock, no thread and no socket, so it can be driven as a table; {@link RateLimitedServer} and {@link
  * SimulatedService} are this with HTTP and with virtual time around it.
  *
- * <p>Every answer has {@code Date}, the time of the decision. Where a limit counts, it also has {@code
+ * <p>Built from {@link ServiceRules}, every answer has {@code Date}, the time of the decision. Where a limit counts, it also has {@code
  * X-RateLimit-Limit}, {@code -Remaining} and {@code -Reset} (epoch seconds, fraction cut off). A request above the
  * limit gets a 429 with {@code Retry-After} in whole seconds, rounded up and at least 1. Limits count per endpoint and
- * {@linkplain SimulatedRequest#token() token}.
+ * {@linkplain SimulatedRequest#token() token}. {@link OneNoteRules} say what a service built from them answers.
  *
  * <p>Safe for use from any thread: requests are decided one after the other.
  */
 public final class RateLimitedService {
 
-    /** What one endpoint has counted. */
-    private static final class Endpoint {
-        final EndpointRules rules;
-        final Map<String, List<Counter>> counters = new HashMap<>();
-        long arrived;
-        long admitted;
-
-        Endpoint(EndpointRules rules) {
-            this.rules = rules;
-        }
-
-        List<Counter> counters(String token) {
-            return counters.computeIfAbsent(
-                    token,
-                    key -> rules.limits().stream().map(ServerLimit::newCounter).toList());
-        }
-    }
-
-    private final ServiceRules rules;
-    private final Map<String, Endpoint> endpoints = new HashMap<>();
+    private final Decisions decisions;
     private final RequestLog log = new RequestLog();
 
-    RateLimitedService(ServiceRules rules) {
-        this.rules = rules;
+    RateLimitedService(Decisions decisions) {
+        this.decisions = decisions;
     }
 
     /**
@@ -57,15 +29,7 @@ public final class RateLimitedService {
      * @return the answer
      */
     public synchronized Reply answer(SimulatedRequest request, long nowMillis) {
-        EndpointRules found = rules.rulesFor(request.path());
-        Reply decided = found == null
-                ? Reply.status(404).body("{\"error\":\"unknown path\"}")
-                : decide(endpoints.computeIfAbsent(found.path(), path -> new Endpoint(found)), request, nowMillis);
-        Reply reply = QuotaFields.date(decided, nowMillis);
-        String endpoint = found == null ? request.path() : found.path();
-        log.add(new RequestLog.Entry(
-                Instant.ofEpochMilli(nowMillis), endpoint, request.token(), reply.status(), request, reply));
-        return reply;
+        return decisions.answer(request, nowMillis, log);
     }
 
     /**
@@ -75,53 +39,5 @@ public final class RateLimitedService {
      */
     public RequestLog log() {
         return log;
-    }
-
-    private static Reply decide(Endpoint endpoint, SimulatedRequest request, long nowMillis) {
-        long arrived = ++endpoint.arrived;
-        List<Reply> script = endpoint.rules.script();
-        if (arrived <= script.size()) {
-            return script.get((int) arrived - 1);
-        }
-        Reply struck = fault(endpoint, true, arrived);
-        if (struck != null) {
-            return struck;
-        }
-        List<Counter> counters = endpoint.counters(request.token());
-        Standing refusal = counters.stream()
-                .map(counter -> counter.look(nowMillis))
-                .filter(standing -> standing.remaining() <= 0)
-                .max(Comparator.comparingLong(Standing::retryMillis))
-                .orElse(null);
-        if (refusal != null) {
-            return QuotaFields.refusal(refusal, nowMillis);
-        }
-        counters.forEach(counter -> counter.take(nowMillis));
-        Reply reply = served(endpoint);
-        return counters.stream()
-                .map(counter -> counter.look(nowMillis))
-                .min(Comparator.comparingLong(Standing::remaining))
-                .map(standing -> QuotaFields.quota(reply, standing))
-                .orElse(reply);
-    }
-
-    private static Reply served(Endpoint endpoint) {
-        long admitted = ++endpoint.admitted;
-        Reply struck = fault(endpoint, false, admitted);
-        if (struck != null) {
-            return struck;
-        }
-        Reply usual = endpoint.rules.usual();
-        return usual != null ? usual : Reply.ok().body("{\"served\":" + admitted + "}");
-    }
-
-    private static @Nullable Reply fault(Endpoint endpoint, boolean beforeLimits, long count) {
-        for (Fault fault : endpoint.rules.faults()) {
-            Reply reply = fault.standsBeforeLimits() == beforeLimits ? fault.on(count) : null;
-            if (reply != null) {
-                return reply;
-            }
-        }
-        return null;
     }
 }

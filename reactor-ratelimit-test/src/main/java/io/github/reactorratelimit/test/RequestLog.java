@@ -50,8 +50,9 @@ public final class RequestLog {
 
     RequestLog() {}
 
-    synchronized void add(Entry entry) {
-        entries.add(entry);
+    synchronized void add(long atMillis, String endpoint, SimulatedRequest request, Reply reply) {
+        entries.add(
+                new Entry(Instant.ofEpochMilli(atMillis), endpoint, request.token(), reply.status(), request, reply));
     }
 
     /**

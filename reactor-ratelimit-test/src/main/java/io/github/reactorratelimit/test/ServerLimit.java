@@ -29,10 +29,22 @@ public interface ServerLimit {
      */
     static ServerLimit fixedWindow(int permits, Duration period) {
         Checks.atLeastOne("permits", permits);
-        if (period.toMillis() < 1) {
-            throw new IllegalArgumentException("period must be at least 1 ms, was " + period);
-        }
+        Checks.atLeastOneMilli("period", period);
         return () -> new FixedWindow(permits, period.toMillis());
+    }
+
+    /**
+     * A sliding window: a request passes if fewer than {@code permits} passed in the period that ends with it. Two
+     * requests exactly one period apart don't share one. Refused requests cost nothing.
+     *
+     * @param permits how many requests pass in any period, at least 1
+     * @param period the length of the window, at least 1 ms, counted in whole milliseconds
+     * @return the limit
+     */
+    static ServerLimit slidingWindow(int permits, Duration period) {
+        Checks.atLeastOne("permits", permits);
+        Checks.atLeastOneMilli("period", period);
+        return () -> new SlidingWindow(permits, period.toMillis());
     }
 
     /** The count of one endpoint and token. */

@@ -124,7 +124,7 @@ public final class ServiceRules {
      * @return a service with nothing counted
      */
     public RateLimitedService service() {
-        return new RateLimitedService(this);
+        return new RateLimitedService(new EndpointDecisions(this));
     }
 
     /**

@@ -137,7 +137,15 @@ final class Meter {
         String words = words();
         Duration left = reset.duration();
         return new Quota(
-                name != null ? name : words, unit(words), limit, remaining, used, left, window.duration(), partition);
+                name != null ? name : words,
+                unit(words),
+                limit,
+                remaining,
+                used,
+                left,
+                window.duration(),
+                partition,
+                reset.known && reset.coarse);
     }
 
     private String words() {

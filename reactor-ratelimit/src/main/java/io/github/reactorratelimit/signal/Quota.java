@@ -14,6 +14,8 @@ import org.jspecify.annotations.Nullable;
  * @param reset time from the receipt of the response until there is more, or null if not said
  * @param window the length of the quota's window, or null if not said
  * @param partition the server's own key for this quota (a partition key, a bucket identity), or null
+ * @param coarse whether {@code reset} came from an absolute time in whole seconds, which may be up to a second short of the
+ *     truth
  */
 public record Quota(
         String name,
@@ -23,7 +25,32 @@ public record Quota(
         long used,
         @Nullable Duration reset,
         @Nullable Duration window,
-        @Nullable String partition) {
+        @Nullable String partition,
+        boolean coarse) {
+
+    /**
+     * A quota whose reset is as exact as it looks.
+     *
+     * @param name the server's name for it
+     * @param unit what is counted
+     * @param limit its size, or -1
+     * @param remaining what is left, or -1
+     * @param used what was used, or -1
+     * @param reset time until there is more, or null
+     * @param window the length of its window, or null
+     * @param partition the server's own key, or null
+     */
+    public Quota(
+            String name,
+            String unit,
+            long limit,
+            long remaining,
+            long used,
+            @Nullable Duration reset,
+            @Nullable Duration window,
+            @Nullable String partition) {
+        this(name, unit, limit, remaining, used, reset, window, partition, false);
+    }
 
     /**
      * Whether nothing is left, so that the next call would be refused.

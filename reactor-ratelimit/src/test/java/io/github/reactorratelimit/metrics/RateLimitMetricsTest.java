@@ -155,6 +155,7 @@ class RateLimitMetricsTest {
                 .permit()
                 .complete(RateLimitSignal.of(status)
                         .throttled(true)
+                        .scope("endpoint") // Else the second one within the first's cooldown stops everybody.
                         .delay(ofSeconds(seconds))
                         .build());
     }

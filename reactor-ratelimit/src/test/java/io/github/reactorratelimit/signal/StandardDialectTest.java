@@ -227,7 +227,7 @@ class StandardDialectTest {
                 "core");
 
         assertThat(signal.quotas())
-                .containsExactly(new Quota("core", "requests", 5000, 4999, 1, Duration.ofHours(1), null, "core"));
+                .containsExactly(new Quota("core", "requests", 5000, 4999, 1, Duration.ofHours(1), null, "core", true));
         assertThat(read(429, "X-RateLimit-Global", "true").scope()).isEqualTo("global");
         assertThat(read(429, "X-RateLimit-Scope", "shared").scope()).isEqualTo("shared");
     }

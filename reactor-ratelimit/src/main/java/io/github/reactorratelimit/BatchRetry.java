@@ -1,0 +1,90 @@
+package io.github.reactorratelimit;
+
+import java.util.List;
+import java.util.Objects;
+import java.util.function.Function;
+import reactor.core.publisher.Mono;
+
+/**
+ * Sends batches whose parts are refused and fail one by one, inside an answer that looks like a success, such as Microsoft
+ * Graph's {@code $batch}. Immutable; one may be used by any number of calls at once.
+ *
+ * <p>A batch is one demand that costs as much as its parts, or several smaller ones where a limit, or {@link #atMost}, is
+ * smaller. Only parts that were refused for a limit, or that failed in a way that is safe to try again, are sent again; so
+ * is a part that is answered with a 424 because of one of those. What the parts said about limits closes scopes as a
+ * response does: the longest hint counts, and the next batch waits for it. Batches that are sent again stand at the front
+ * of their line. A batch that fails as a whole is the failure of each of its parts.
+ *
+ * <p>What is tried again, how often and until when is said by the {@link RetryPolicy} of the operator, part by part. Its
+ * refusals and failures end the part, not the batch: the result has one outcome per part, in the order that was asked. It
+ * fails only if what was asked is no batch: with an id that comes twice, or dependencies that are unknown or circular.
+ *
+ * <p>Defaults: at most 20 parts per batch.
+ *
+ * @param <P> a part as it is asked
+ * @param <S> a part as it is answered
+ * @see <a href="https://learn.microsoft.com/graph/json-batching">JSON batching</a> in Microsoft Graph
+ */
+public final class BatchRetry<P, S> {
+
+    private static final int GRAPH = 20;
+
+    private final RateLimitOperator calls;
+    private final BatchReader<P, S> reader;
+    private final int most;
+
+    private BatchRetry(RateLimitOperator calls, BatchReader<P, S> reader, int most) {
+        this.calls = calls;
+        this.reader = reader;
+        this.most = most;
+    }
+
+    /**
+     * Batches under a limiter.
+     *
+     * @param calls how they are limited and tried again; its response readers and {@code idempotent} play no part
+     * @param reader how to read parts
+     * @param <P> a part as it is asked
+     * @param <S> a part as it is answered
+     * @return batches of at most 20 parts
+     */
+    public static <P, S> BatchRetry<P, S> of(RateLimitOperator calls, BatchReader<P, S> reader) {
+        return new BatchRetry<>(
+                Objects.requireNonNull(calls, "calls"), Objects.requireNonNull(reader, "reader"), GRAPH);
+    }
+
+    /**
+     * Bounds how many parts are sent in one batch; 20 unless said, which is Graph's bound.
+     *
+     * @param parts positive
+     * @return the changed copy
+     * @throws IllegalArgumentException if the number is not positive
+     */
+    public BatchRetry<P, S> atMost(int parts) {
+        if (parts <= 0) {
+            throw new IllegalArgumentException("the parts of a batch must be positive, were " + parts);
+        }
+        return new BatchRetry<>(calls, reader, parts);
+    }
+
+    /**
+     * Sends parts, in as many batches and as often as it takes. Lazy; cancelling cancels the batches that are under way
+     * and leaves the lines.
+     *
+     * @param parts any number of them
+     * @param each what one part asks for
+     * @param batch sends a batch of these parts, with no limiter of its own around it; subscribed once per batch. What a
+     *     part depends on may have been answered in an earlier batch, so dependencies that are not among these parts are to
+     *     be left out
+     * @return one outcome per part, in order
+     */
+    public Mono<List<BatchOutcome<S>>> send(
+            List<? extends P> parts, Demand each, Function<? super List<P>, ? extends Mono<? extends List<S>>> batch) {
+        Objects.requireNonNull(each, "demand");
+        Objects.requireNonNull(batch, "batch");
+        List<P> all = List.copyOf(parts);
+        // onErrorStop: a strategy of the caller's would else swallow what belongs to a part.
+        return Mono.defer(() -> new BatchRun<>(calls, reader, most, all, each, batch).rounds())
+                .onErrorStop();
+    }
+}

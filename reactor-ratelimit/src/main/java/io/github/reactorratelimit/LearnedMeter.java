@@ -1,0 +1,264 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.signal.Quota;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The books of one quota as responses describe it, which several keys may share: no more go than the last figure leaves beside what is in flight, until
+ * its reset.
+ *
+ * <pre>
+ *            an answer tells what is left, and until when
+ *   UNKNOWN ──────────────────────────────────────────────► KNOWN
+ *   one at a time asks  ◄────────────────────────────────── remaining − in flight may go
+ *                         the reset is over for sure
+ * </pre>
+ *
+ * A reset in whole seconds lies anywhere within a second or two; every answer of one window narrows that down.
+ */
+final class LearnedMeter extends Meter {
+
+    /** Servers cut the fractions off whole-second resets, and off their Date. */
+    private static final long BLUR_NANOS = 1_000_000_000L;
+
+    private final String name;
+    private final @Nullable String partition;
+    private final long size;
+    private final Generations generations;
+    private final boolean paced;
+    private boolean known;
+    private long remaining;
+    /** The reset is not before this. */
+    private long earliest;
+    /** The reset is not after this. */
+    private long latest = Long.MIN_VALUE;
+    /** Granted since the last reset and not answered yet: how many permits, and what they cost. */
+    private long out;
+
+    private long outCost;
+    /** Those of whose end nobody has to tell, by their grant, while what is left is unknown. */
+    private final Ledger bare = new Ledger(0);
+
+    private long lastTaken;
+    private final List<Node> members = new ArrayList<>(1);
+
+    LearnedMeter(Quota quota, long nanosPerWindow, Generations generations, boolean paced) {
+        super(Limit.learned(Math.max(1, Math.max(quota.limit(), quota.remaining())), nanosPerWindow, quota.unit()));
+        this.name = quota.name();
+        this.partition = quota.partition();
+        this.size = quota.limit();
+        this.generations = generations;
+        this.paced = paced;
+        this.since = generations.next();
+    }
+
+    /** A further key that counts against it. What is in flight there is noticed, but stands in no books. */
+    void join(Node node) {
+        int place = members.size();
+        while (place > 0 && node.isPlacedBefore(members.get(place - 1))) {
+            place--;
+        }
+        members.add(place, node);
+        begin();
+    }
+
+    void leave(Node node) {
+        members.remove(node);
+        begin();
+    }
+
+    /** The keys that count against it, as they came to be known. */
+    List<Node> members() {
+        return members;
+    }
+
+    /** Permits of before stand in these books no more. */
+    void begin() {
+        since = generations.next();
+        out = 0;
+        outCost = 0;
+        bare.clear();
+    }
+
+    /** Whether an answer can teach something about it: what is left, and until when. */
+    static boolean teaches(Quota quota) {
+        return quota.remaining() >= 0 && (quota.reset() != null || quota.window() != null);
+    }
+
+    /** Whether these are the books of that quota. One of another size is another one: a host may have several. */
+    boolean isOf(Quota quota) {
+        return size == quota.limit()
+                && name.equals(quota.name())
+                && limit.unit().equals(quota.unit())
+                && Objects.equals(partition, quota.partition());
+    }
+
+    boolean isKnown(long now) {
+        advance(now);
+        return known;
+    }
+
+    /** When the reset is over for sure, as far as one answer tells. */
+    static long latestReset(long now, Quota quota) {
+        return Exact.add(now, Exact.add(reset(quota), quota.coarse() ? BLUR_NANOS : 0));
+    }
+
+    /** When the reset is at the earliest, as far as one answer tells. */
+    static long earliestReset(long sentAt, Quota quota) {
+        long reset = reset(quota);
+        boolean blurred = quota.coarse() || reset % BLUR_NANOS == 0;
+        return Exact.add(sentAt, reset - (blurred ? Math.min(reset, BLUR_NANOS) : 0));
+    }
+
+    private static long reset(Quota quota) {
+        Duration reset = quota.reset() == null ? quota.window() : quota.reset();
+        return reset == null ? 0 : Exact.nanos(reset);
+    }
+
+    long latest() {
+        return latest;
+    }
+
+    /**
+     * An answer to a request that was sent at {@code sentAt}. Inside one window the lower figure wins, however late its
+     * answer comes; a later window replaces it.
+     */
+    void learn(long now, long sentAt, Quota quota) {
+        advance(now);
+        long from = earliestReset(sentAt, quota);
+        long to = latestReset(now, quota);
+        boolean laterWindow = from >= latest || (!known && sentAt >= latest);
+        if (!laterWindow && known && to > earliest) {
+            remaining = Math.min(remaining, quota.remaining());
+            earliest = Math.max(earliest, from);
+            latest = Math.min(latest, to);
+        } else if (laterWindow && to > now) {
+            known = true;
+            remaining = quota.remaining();
+            earliest = from;
+            latest = to;
+            bare.clear();
+        }
+    }
+
+    /** An answer came that says nothing: what it cost is used. */
+    void unsaid(long now, long cost) {
+        advance(now);
+        if (known) {
+            remaining = Exact.subtract(remaining, cost);
+        }
+    }
+
+    private void advance(long now) {
+        if (known && now >= latest) {
+            known = false;
+            begin();
+        }
+        while (bare.size() > 0 && now - bare.time(0) >= Ramp.LEASE_NANOS) {
+            bare.removeFirst();
+        }
+    }
+
+    @Override
+    boolean canEver(long cost) {
+        return true; // A size that was only heard of forbids nothing.
+    }
+
+    @Override
+    long readyAt(long now, long cost) {
+        advance(now);
+        if (!known) {
+            return out > 0 ? Exact.NEVER : bare.size() > 0 ? bare.time(0) + Ramp.LEASE_NANOS : now;
+        }
+        long left = left();
+        if (left < Math.max(1, cost)) {
+            return latest;
+        }
+        return paced ? Math.max(now, lastTaken + (latest - lastTaken) / (left + 1)) : now;
+    }
+
+    /** What is left beside what is in flight. Of what was granted before these books were opened, each is taken for one. */
+    private long left() {
+        long older = -out;
+        for (int i = 0; i < members.size(); i++) {
+            older += members.get(i).unanswered;
+        }
+        return Exact.subtract(remaining, Exact.add(outCost, older));
+    }
+
+    @Override
+    long expectedAt(long now, long ahead, long cost) {
+        advance(now);
+        return !known || Exact.add(ahead, cost) <= left() ? now : latest;
+    }
+
+    @Override
+    void take(long now, long cost, Booking.Phase phase) {
+        advance(now);
+        lastTaken = now;
+        if (phase != Booking.Phase.HEADED) {
+            out++;
+            outCost = Exact.add(outCost, cost);
+        } else if (known) {
+            remaining = Exact.subtract(remaining, cost);
+        } else {
+            bare.append(now, 1);
+        }
+    }
+
+    @Override
+    void moved(long now, long cost, Booking.Phase from, long since, long sentAt, Booking.Phase to) {
+        if (from == Booking.Phase.HEADED || to == Booking.Phase.SENT) {
+            return;
+        }
+        out--;
+        outCost = Exact.subtract(outCost, cost);
+        if (to == Booking.Phase.ENDED && known) {
+            remaining = Exact.subtract(remaining, cost);
+        }
+    }
+
+    @Override
+    void settle(long now, long delta, Booking booking) {
+        if (booking.phase == Booking.Phase.UNSENT || booking.phase == Booking.Phase.SENT) {
+            outCost = Exact.add(outCost, delta);
+        }
+    }
+
+    @Override
+    void refund(long now, long cost, Booking booking) {
+        if (booking.phase != Booking.Phase.HEADED) {
+            out--;
+            outCost = Exact.subtract(outCost, cost);
+        }
+    }
+
+    /** A permit ended, whoever told. */
+    void ended(Booking booking) {
+        if (booking.phase == Booking.Phase.HEADED) {
+            bare.adjust(booking.at, -1);
+        }
+    }
+
+    @Override
+    long available(long now) {
+        advance(now);
+        return known ? left() : out > 0 || bare.size() > 0 ? 0 : 1;
+    }
+
+    @Override
+    long fullAt(long now) {
+        advance(now);
+        return known ? latest : out > 0 ? Exact.NEVER : bare.size() > 0 ? bare.time(0) + Ramp.LEASE_NANOS : now;
+    }
+
+    @Override
+    void adopt(long now, Meter old) {}
+
+    @Override
+    void absorb(long now, Meter other) {}
+}
