@@ -39,10 +39,7 @@ final class StoreCall extends Timed {
     void ask(Slot slot, Asked one) {
         Ticket ticket = one.ticket;
         Group group = latest;
-        if (group == null
-                || group.slot != slot
-                || group.demand != ticket.demand
-                || group.phase != ticket.phase) {
+        if (group == null || group.slot != slot || group.demand != ticket.demand || group.phase != ticket.phase) {
             group = byKind.computeIfAbsent(
                     Arrays.asList(slot, ticket.phase, ticket.demand.costs()),
                     kind -> new Group(slot, ticket.demand, ticket.phase, new ArrayList<>()));

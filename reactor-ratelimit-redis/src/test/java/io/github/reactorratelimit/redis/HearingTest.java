@@ -55,8 +55,8 @@ class HearingTest {
     }
 
     private RateLimiter process(RateLimiterSpec spec) {
-        RateLimiter limiter = RedisRateLimiter.create(
-                RedisSharing.over(connection).timeout(ofSeconds(5)), spec.jitter(0));
+        RateLimiter limiter =
+                RedisRateLimiter.create(RedisSharing.over(connection).timeout(ofSeconds(5)), spec.jitter(0));
         limiters.add(limiter);
         return limiter;
     }
@@ -89,8 +89,9 @@ class HearingTest {
 
     /** Until everything that was to be told is told: a call whose answer can only come after it. */
     private String state(RateLimiter limiter) {
-        return String.valueOf(
-                connection.sync().hgetall("reactor-ratelimit:1:{" + limiter.spec().name() + "}:scope"));
+        return String.valueOf(connection
+                .sync()
+                .hgetall("reactor-ratelimit:1:{" + limiter.spec().name() + "}:scope"));
     }
 
     private void eventually(RateLimiter limiter, java.util.function.Predicate<String> state) {
@@ -118,8 +119,8 @@ class HearingTest {
 
     @Test
     void only_the_scope_that_the_refusal_is_about_is_closed() {
-        RateLimiterSpec spec = limits(Limit.of(100, ofSeconds(1)))
-                .scope(Scope.by("user").limits(Limit.of(50, ofSeconds(1))));
+        RateLimiterSpec spec =
+                limits(Limit.of(100, ofSeconds(1))).scope(Scope.by("user").limits(Limit.of(50, ofSeconds(1))));
         RateLimiter a = process(spec);
         RateLimiter b = process(spec);
         one(a, NOW.and("user", "u1")).complete(refusal());

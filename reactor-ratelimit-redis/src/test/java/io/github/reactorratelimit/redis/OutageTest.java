@@ -203,8 +203,8 @@ class OutageTest {
 
     @Test
     void waiting_demands_are_neither_lost_nor_left_behind() {
-        RateLimiter limiter = RedisRateLimiter.create(
-                sharing().failOpen(1), limits(Limit.bucket(1, 100, ofSeconds(1))));
+        RateLimiter limiter =
+                RedisRateLimiter.create(sharing().failOpen(1), limits(Limit.bucket(1, 100, ofSeconds(1))));
         AtomicInteger granted = new AtomicInteger();
         Mono<Void> all = Flux.range(0, 100)
                 .flatMap(i -> limiter.acquire(Demand.one()).doOnNext(permit -> granted.incrementAndGet()), 100)
@@ -269,6 +269,8 @@ class OutageTest {
         RateLimiter limiter = RedisRateLimiter.create(sharing(), limits(Limit.of(5, ofSeconds(1))));
         assertThat(grantedOf(5, limiter)).isEqualTo(5);
         List<String> keys = direct.keys("*");
-        assertThat(keys).hasSize(2).allSatisfy(key -> assertThat(direct.pttl(key)).isPositive());
+        assertThat(keys)
+                .hasSize(2)
+                .allSatisfy(key -> assertThat(direct.pttl(key)).isPositive());
     }
 }
