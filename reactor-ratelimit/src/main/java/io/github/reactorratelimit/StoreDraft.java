@@ -7,7 +7,6 @@ import io.github.reactorratelimit.LimitStore.Part;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
 
 /** The keys and limits that one batch is about, each mentioned once. */
 final class StoreDraft {
@@ -22,8 +21,8 @@ final class StoreDraft {
     /** Of each of the books, the lane whose share it is, or -1. */
     final List<Integer> lanes = new ArrayList<>();
 
-    private final Map<Node, Integer> placeOfNode = new IdentityHashMap<>();
-    private final Map<Meter, Integer> placeOfMeter = new IdentityHashMap<>();
+    private final IdentityHashMap<Node, Integer> placeOfNode = new IdentityHashMap<>();
+    private final IdentityHashMap<Meter, Integer> placeOfMeter = new IdentityHashMap<>();
     private final Tree tree;
     private final LimitStore store;
     private final Lanes names;
@@ -80,6 +79,7 @@ final class StoreDraft {
             case BUCKET -> addBucket(node, limit, lane, limit.initialPermits(), limit.mayBorrow());
             case IN_FLIGHT -> add(node, limit, lane, Kind.FLIGHT, limit.permits(), 0);
             case TOTAL -> add(node, limit, lane, Kind.TOTAL, limit.permits(), 0);
+            case LEARNED -> throw new IllegalArgumentException("a learned limit stays in its process, was " + limit);
         }
         return place;
     }

@@ -164,7 +164,7 @@ final class StoreNews {
 
     /** Of the keys that changed, or of all: what is held here without what this call asks for. */
     List<Holding> holdings(StoreCall call, boolean all) {
-        Map<Meter, Long> asking = new IdentityHashMap<>();
+        IdentityHashMap<Meter, Long> asking = new IdentityHashMap<>();
         for (Group group : call.groups) {
             for (Node node = group.slot().node; node != null; node = node.parent) {
                 add(asking, node.meters, group);
@@ -183,7 +183,7 @@ final class StoreNews {
         return held;
     }
 
-    private static void add(Map<Meter, Long> asking, Meter[] meters, Group group) {
+    private static void add(IdentityHashMap<Meter, Long> asking, Meter[] meters, Group group) {
         for (Meter meter : meters) {
             if (meter instanceof InFlightMeter) {
                 long cost = 0;
@@ -196,7 +196,7 @@ final class StoreNews {
     }
 
     private static void holdings(
-            StoreDraft draft, Node node, Meter[] meters, int lane, Map<Meter, Long> asking, List<Holding> into) {
+            StoreDraft draft, Node node, Meter[] meters, int lane, IdentityHashMap<Meter, Long> asking, List<Holding> into) {
         for (Meter meter : meters) {
             if (meter instanceof InFlightMeter flight) {
                 long held = flight.held() - asking.getOrDefault(meter, 0L);

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
@@ -23,7 +24,16 @@ final class RedisStore implements LimitStore {
     /** The server's clock less ours, in microseconds; null before the first reply. */
     private volatile @Nullable Long ahead;
 
+    /** The clock, in microseconds; null for the server's own. */
+    private final @Nullable LongSupplier clock;
+
     RedisStore(RedisSharing sharing, String limiter) {
+        this(sharing, limiter, null);
+    }
+
+    /** For tests, which have a clock of their own. */
+    RedisStore(RedisSharing sharing, String limiter, @Nullable LongSupplier clock) {
+        this.clock = clock;
         this.commands = sharing.commands();
         this.names = new KeyNames(sharing.prefix(), limiter);
         this.terms = new Terms(sharing.timeout(), sharing.lease(), sharing.probe(), sharing.processes());
@@ -53,9 +63,13 @@ final class RedisStore implements LimitStore {
 
     private Mono<List<Long>> call(Batch batch) {
         return Mono.defer(() -> {
-            ScriptWords words = new ScriptWords(batch, process, names.process(process), expires(batch), terms);
+            ScriptWords words = new ScriptWords(batch, now(), process, names.process(process), expires(batch), terms);
             return evalsha(words).onErrorResume(RedisNoScriptException.class, unknown -> eval(words));
         });
+    }
+
+    private String now() {
+        return clock == null ? "" : Long.toString(clock.getAsLong());
     }
 
     private Mono<List<Long>> evalsha(ScriptWords words) {

@@ -26,10 +26,10 @@ final class ScriptWords {
     private final List<String> keys = new ArrayList<>();
     private final List<String> words = new ArrayList<>();
 
-    ScriptWords(Batch batch, String process, String processKey, long expires, Terms terms) {
+    ScriptWords(Batch batch, String now, String process, String processKey, long expires, Terms terms) {
         keys.add(processKey);
         keys.addAll(batch.keys());
-        word("");
+        word(now);
         word(batch.number());
         word(expires);
         word(process);
