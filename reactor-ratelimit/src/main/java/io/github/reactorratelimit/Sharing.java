@@ -284,7 +284,10 @@ final class Sharing {
         long until = Exact.add(now, timed ? Math.max(1, answer.waitNanos()) : AGAIN_NANOS);
         if (answer.key() >= 0 && !forGood) {
             int lane = answer.books() < 0 ? -1 : ended.draft.lanes.get(answer.books());
-            ended.draft.nodes.get(answer.key()).refused(until, lane, refused.get(0).ticket().demand, limit);
+            ended.draft
+                    .nodes
+                    .get(answer.key())
+                    .refused(until, lane, refused.get(0).ticket().demand, limit);
         }
         for (int i = refused.size() - 1; i >= 0; i--) {
             Asked one = refused.get(i);

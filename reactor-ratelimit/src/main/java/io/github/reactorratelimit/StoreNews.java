@@ -196,7 +196,12 @@ final class StoreNews {
     }
 
     private static void holdings(
-            StoreDraft draft, Node node, Meter[] meters, int lane, IdentityHashMap<Meter, Long> asking, List<Holding> into) {
+            StoreDraft draft,
+            Node node,
+            Meter[] meters,
+            int lane,
+            IdentityHashMap<Meter, Long> asking,
+            List<Holding> into) {
         for (Meter meter : meters) {
             if (meter instanceof InFlightMeter flight) {
                 long held = flight.held() - asking.getOrDefault(meter, 0L);

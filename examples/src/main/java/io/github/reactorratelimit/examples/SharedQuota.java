@@ -19,9 +19,8 @@ final class SharedQuota {
     }
 
     static RateLimiter sharedByFour(RedisClient client, RateLimiterSpec spec) {
-        RedisSharing sharing = RedisSharing.over(client.connect())
-                .timeout(ofMillis(300))
-                .failOpen(4);
+        RedisSharing sharing =
+                RedisSharing.over(client.connect()).timeout(ofMillis(300)).failOpen(4);
         return RedisRateLimiter.create(sharing, spec);
     }
 }

@@ -51,11 +51,14 @@ class SameAsInMemoryTest {
                 Arguments.of("several windows", plain.limit(Limit.of(5, ofSeconds(10)), Limit.of(8, ofSeconds(60)))),
                 Arguments.of("bucket", plain.limit(Limit.bucket(7, 3, ofSeconds(4)))),
                 Arguments.of("odd bucket", plain.limit(Limit.bucket(3, 7, ofSeconds(3)))),
-                Arguments.of("spaced window", plain.limit(Limit.of(6, ofSeconds(12)).burst(2))),
-                Arguments.of("smooth window", plain.limit(Limit.of(4, ofSeconds(8)).smooth())),
+                Arguments.of(
+                        "spaced window", plain.limit(Limit.of(6, ofSeconds(12)).burst(2))),
+                Arguments.of(
+                        "smooth window", plain.limit(Limit.of(4, ofSeconds(8)).smooth())),
                 Arguments.of("headroom", plain.limit(Limit.of(9, ofSeconds(10)).headroom(0.2))),
                 Arguments.of("budget", plain.limit(Limit.total(40))),
-                Arguments.of("costs", plain.limit(Limit.bucket(20, 2, ofSeconds(1)).unit("points"))),
+                Arguments.of(
+                        "costs", plain.limit(Limit.bucket(20, 2, ofSeconds(1)).unit("points"))),
                 Arguments.of(
                         "scopes",
                         plain.limit(Limit.of(12, ofSeconds(10)))
@@ -101,9 +104,7 @@ class SameAsInMemoryTest {
     }
 
     private static boolean isGranted(RateLimiter limiter, Demand demand) {
-        Mono<Boolean> answer = limiter.acquire(demand)
-                .hasElement()
-                .onErrorReturn(RateLimitedException.class, false);
+        Mono<Boolean> answer = limiter.acquire(demand).hasElement().onErrorReturn(RateLimitedException.class, false);
         return Boolean.TRUE.equals(answer.block(ofSeconds(10)));
     }
 }

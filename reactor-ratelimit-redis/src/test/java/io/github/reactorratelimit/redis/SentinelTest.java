@@ -47,9 +47,9 @@ class SentinelTest {
                 .replicationGroup("group", 1)
                 .build();
         servers.start();
-        client = RedisClient.create(RedisURI.Builder.sentinel(
-                        "127.0.0.1", servers.sentinelPorts().get(0), "group")
-                .build());
+        client = RedisClient.create(
+                RedisURI.Builder.sentinel("127.0.0.1", servers.sentinelPorts().get(0), "group")
+                        .build());
         client.setOptions(ClientOptions.builder()
                 .disconnectedBehavior(ClientOptions.DisconnectedBehavior.REJECT_COMMANDS)
                 .build());
@@ -95,8 +95,10 @@ class SentinelTest {
     @Test
     void after_a_failover_the_limit_goes_on_on_the_new_master() throws IOException {
         RateLimiterSpec spec = RateLimiter.named("sentinel").limit(Limit.of(10, ofSeconds(600)));
-        RedisSharing sharing =
-                RedisSharing.over(client.connect()).timeout(ofMillis(1_000)).probe(ofMillis(200)).failClosed();
+        RedisSharing sharing = RedisSharing.over(client.connect())
+                .timeout(ofMillis(1_000))
+                .probe(ofMillis(200))
+                .failClosed();
         RateLimiter limiter = RedisRateLimiter.create(sharing, spec);
         assertThat(grantedOf(4, limiter)).isEqualTo(4);
         stopMaster();
