@@ -101,7 +101,7 @@ final class RedisStore implements LimitStore {
     }
 
     private static String textFrom(Throwable expired) {
-        String message = expired.getMessage();
+        String message = String.valueOf(expired.getMessage());
         return message.substring(message.indexOf(EXPIRED) + EXPIRED.length()).trim();
     }
 
