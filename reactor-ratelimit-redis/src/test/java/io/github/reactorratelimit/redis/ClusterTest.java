@@ -1,6 +1,8 @@
 package io.github.reactorratelimit.redis;
 
+import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.Demand;
@@ -47,7 +49,8 @@ class ClusterTest {
                 .shard("three", 0)
                 .build();
         cluster.start();
-        client = RedisClusterClient.create("redis://127.0.0.1:" + ports.get(0));
+        client = RedisClusterClient.create(
+                "redis://127.0.0.1:" + requireNonNull(ports).get(0));
     }
 
     @AfterAll
@@ -70,8 +73,8 @@ class ClusterTest {
 
     private static RateLimiterSpec spec(String name) {
         return RateLimiter.named(name)
-                .limit(Limit.of(10, ofSeconds(600)))
-                .scope(Scope.by("user").limits(Limit.of(6, ofSeconds(600))));
+                .limit(Limit.of(10, ofMinutes(10)))
+                .scope(Scope.by("user").limits(Limit.of(6, ofMinutes(10))));
     }
 
     @Test

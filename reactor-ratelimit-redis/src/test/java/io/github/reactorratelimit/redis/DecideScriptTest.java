@@ -221,8 +221,8 @@ class DecideScriptTest {
     void a_lease_is_renewed_for_as_long_as_its_holder_says_so() { // B57
         call().lease(5 * SECOND).flight(ROOT, 1).ask(1, 0).at(T, redis);
         for (int i = 1; i <= 10; i++) {
-            call().lease(5 * SECOND).flight(ROOT, 1).hold(1, 1).at(T + i * 4 * SECOND, redis);
-            assertThat(call().process("other").flight(ROOT, 1).ask(1, 0).at(T + i * 4 * SECOND, redis))
+            call().lease(5 * SECOND).flight(ROOT, 1).hold(1, 1).at(T + i * 4L * SECOND, redis);
+            assertThat(call().process("other").flight(ROOT, 1).ask(1, 0).at(T + i * 4L * SECOND, redis))
                     .endsWith(0L, -1L, 1L, 1L);
         }
         call().flight(ROOT, 1).hold(1, 0).at(T + 41 * SECOND, redis);

@@ -1,7 +1,9 @@
 package io.github.reactorratelimit.redis;
 
 import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -83,8 +85,7 @@ class HearingTest {
 
     private static Permit one(RateLimiter limiter, Demand demand) {
         Permit permit = limiter.acquire(demand).block(ofSeconds(10));
-        assertThat(permit).isNotNull();
-        return permit;
+        return requireNonNull(permit);
     }
 
     /** Until everything that was to be told is told: a call whose answer can only come after it. */
@@ -161,7 +162,7 @@ class HearingTest {
 
     @Test
     void a_permit_cancelled_before_its_answer_is_given_back() {
-        RateLimiter a = process(limits(Limit.of(5, ofSeconds(600))));
+        RateLimiter a = process(limits(Limit.of(5, ofMinutes(10))));
         AtomicInteger lost = new AtomicInteger();
         for (int i = 0; i < 50; i++) {
             Disposable asked = a.acquire(NOW).subscribe(permit -> lost.incrementAndGet(), refused -> {});
@@ -169,12 +170,12 @@ class HearingTest {
         }
         eventually(a, state -> !state.contains("window"));
         assertThat(lost).hasValue(0);
-        assertThat(grantedOf(10, process(limits(Limit.of(5, ofSeconds(600)))))).isEqualTo(5);
+        assertThat(grantedOf(10, process(limits(Limit.of(5, ofMinutes(10)))))).isEqualTo(5);
     }
 
     @Test
     void the_response_head_of_a_call_shortens_its_transit_for_all() {
-        RateLimiter a = process(limits(Limit.of(1, ofSeconds(600))));
+        RateLimiter a = process(limits(Limit.of(1, ofMinutes(10))));
         AtomicReference<Exchange> exchange = new AtomicReference<>();
         a.calls()
                 .exchange(NOW, attempt -> {
@@ -184,10 +185,10 @@ class HearingTest {
                 .subscribe();
         eventually(a, state -> exchange.get() != null && state.contains("window"));
         long granted = until(a);
-        exchange.get().sent();
+        requireNonNull(exchange.get()).sent();
         eventually(a, state -> until(a) < granted - 30_000_000);
         long sent = until(a);
-        exchange.get().head(200, Headers.of());
+        requireNonNull(exchange.get()).head(200, Headers.of());
         eventually(a, state -> until(a) < sent);
     }
 

@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.redis;
 
 import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -18,6 +19,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -99,7 +101,7 @@ class OutageTest {
 
     @Test
     void failing_open_each_process_goes_on_with_its_part_of_the_limit() { // B30
-        RateLimiter limiter = RedisRateLimiter.create(sharing().failOpen(4), limits(Limit.of(40, ofSeconds(600))));
+        RateLimiter limiter = RedisRateLimiter.create(sharing().failOpen(4), limits(Limit.of(40, ofMinutes(10))));
         proxy.swallowCalls(true);
         assertThat(grantedOf(100, limiter)).isEqualTo(10);
         assertThat(grantedOf(100, limiter)).isZero();
@@ -107,7 +109,7 @@ class OutageTest {
 
     @Test
     void failing_closed_demands_fail_with_the_reason() { // B30
-        RateLimiter limiter = RedisRateLimiter.create(sharing().failClosed(), limits(Limit.of(40, ofSeconds(600))));
+        RateLimiter limiter = RedisRateLimiter.create(sharing().failClosed(), limits(Limit.of(40, ofMinutes(10))));
         proxy.swallowCalls(true);
         assertThatThrownBy(() -> limiter.acquire(Demand.one()).block(ofSeconds(10)))
                 .isInstanceOf(LimiterUnavailableException.class)
@@ -118,7 +120,7 @@ class OutageTest {
     @Test
     void once_tripped_a_thousand_demands_cause_no_calls_but_probes() { // B30
         RateLimiter limiter = RedisRateLimiter.create(
-                sharing().failClosed().probe(ofSeconds(600)), limits(Limit.of(40, ofSeconds(600))));
+                sharing().failClosed().probe(ofMinutes(10)), limits(Limit.of(40, ofMinutes(10))));
         proxy.swallowCalls(true);
         failsAsUnavailable(limiter);
         proxy.swallowCalls(false);
@@ -130,7 +132,7 @@ class OutageTest {
 
     @Test
     void recovery_is_noticed_and_the_whole_limit_shared_again() {
-        RateLimiter limiter = RedisRateLimiter.create(sharing().failOpen(4), limits(Limit.of(40, ofSeconds(600))));
+        RateLimiter limiter = RedisRateLimiter.create(sharing().failOpen(4), limits(Limit.of(40, ofMinutes(10))));
         proxy.swallowCalls(true);
         assertThat(grantedOf(100, limiter)).isEqualTo(10);
         proxy.swallowCalls(false);
@@ -141,7 +143,7 @@ class OutageTest {
 
     @Test
     void a_lost_reply_counts_as_spent() {
-        RateLimiter limiter = RedisRateLimiter.create(sharing().failClosed(), limits(Limit.of(5, ofSeconds(600))));
+        RateLimiter limiter = RedisRateLimiter.create(sharing().failClosed(), limits(Limit.of(5, ofMinutes(10))));
         assertThat(grantedOf(1, limiter)).isEqualTo(1);
         proxy.swallowReplies(true);
         failsAsUnavailable(limiter);
@@ -160,7 +162,7 @@ class OutageTest {
 
     @Test
     void a_server_that_stands_still_and_goes_on_takes_no_permits_for_those_who_have_gone() throws Exception { // B30
-        RateLimiter limiter = RedisRateLimiter.create(sharing().failClosed(), limits(Limit.of(5, ofSeconds(600))));
+        RateLimiter limiter = RedisRateLimiter.create(sharing().failClosed(), limits(Limit.of(5, ofMinutes(10))));
         assertThat(grantedOf(1, limiter)).isEqualTo(1);
         signal("STOP");
         failsAsUnavailable(limiter);
@@ -178,23 +180,25 @@ class OutageTest {
         });
     }
 
-    private String pid;
+    private @Nullable String pid;
 
     private void signal(String name) throws IOException, InterruptedException {
-        if (pid == null) {
-            pid = direct.info("server").replaceAll("(?s).*process_id:(\\d+).*", "$1");
+        String known = pid;
+        if (known == null) {
+            known = direct.info("server").replaceAll("(?s).*process_id:(\\d+).*", "$1");
+            pid = known;
         }
-        new ProcessBuilder("kill", "-" + name, pid).inheritIO().start().waitFor();
+        new ProcessBuilder("kill", "-" + name, known).inheritIO().start().waitFor();
     }
 
     @Test
     void a_server_that_is_killed_and_comes_back_empty_is_a_full_limit_at_most() {
-        RateLimiter limiter = RedisRateLimiter.create(sharing().failOpen(5), limits(Limit.of(10, ofSeconds(600))));
+        RateLimiter limiter = RedisRateLimiter.create(sharing().failOpen(5), limits(Limit.of(10, ofMinutes(10))));
         assertThat(grantedOf(20, limiter)).isEqualTo(10);
         server.restart();
         AtomicInteger more = new AtomicInteger();
         RateLimiter other = RedisRateLimiter.create(
-                RedisSharing.over(server.connection()).timeout(ofSeconds(5)), limits(Limit.of(10, ofSeconds(600))));
+                RedisSharing.over(server.connection()).timeout(ofSeconds(5)), limits(Limit.of(10, ofMinutes(10))));
         assertThat(grantedOf(20, other)).isEqualTo(10);
         // This one's own books remember what it had.
         more.addAndGet(grantedOf(20, limiter));
@@ -223,7 +227,7 @@ class OutageTest {
     @Test
     void a_key_of_another_type_is_an_outage_that_says_so() {
         direct.set("reactor-ratelimit:1:{outage}:scope", "x");
-        RateLimiter limiter = RedisRateLimiter.create(sharing().failClosed(), limits(Limit.of(5, ofSeconds(600))));
+        RateLimiter limiter = RedisRateLimiter.create(sharing().failClosed(), limits(Limit.of(5, ofMinutes(10))));
         assertThatThrownBy(() -> limiter.acquire(NOW).block(ofSeconds(10)))
                 .isInstanceOf(LimiterUnavailableException.class)
                 .hasMessageContaining("choose another prefix")
@@ -237,7 +241,7 @@ class OutageTest {
 
     @Test
     void a_server_without_memory_is_an_outage_that_says_so() {
-        RateLimiter limiter = RedisRateLimiter.create(sharing().failClosed(), limits(Limit.of(5, ofSeconds(600))));
+        RateLimiter limiter = RedisRateLimiter.create(sharing().failClosed(), limits(Limit.of(5, ofMinutes(10))));
         direct.configSet("maxmemory", "1");
         assertThatThrownBy(() -> limiter.acquire(NOW).block(ofSeconds(10)))
                 .isInstanceOf(LimiterUnavailableException.class)
@@ -246,7 +250,7 @@ class OutageTest {
 
     @Test
     void a_replica_is_an_outage_that_says_so() {
-        RateLimiter limiter = RedisRateLimiter.create(sharing().failClosed(), limits(Limit.of(5, ofSeconds(600))));
+        RateLimiter limiter = RedisRateLimiter.create(sharing().failClosed(), limits(Limit.of(5, ofMinutes(10))));
         direct.replicaof("127.0.0.1", RealRedis.freePort());
         assertThatThrownBy(() -> limiter.acquire(NOW).block(ofSeconds(10)))
                 .isInstanceOf(LimiterUnavailableException.class)
@@ -255,7 +259,7 @@ class OutageTest {
 
     @Test
     void a_user_without_the_right_is_told_which_page_to_read() {
-        RateLimiter limiter = RedisRateLimiter.create(sharing().failClosed(), limits(Limit.of(5, ofSeconds(600))));
+        RateLimiter limiter = RedisRateLimiter.create(sharing().failClosed(), limits(Limit.of(5, ofMinutes(10))));
         direct.aclSetuser(
                 "default",
                 io.lettuce.core.AclSetuserArgs.Builder.removeCommand(io.lettuce.core.protocol.CommandType.EVALSHA));

@@ -2,6 +2,7 @@ package io.github.reactorratelimit.redis;
 
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -91,7 +92,7 @@ class RedisRateLimiterTest {
     }
 
     private static Permit one(RateLimiter limiter) {
-        return limiter.acquire(NOW).block(ofSeconds(10));
+        return requireNonNull(limiter.acquire(NOW).block(ofSeconds(10)));
     }
 
     @Test

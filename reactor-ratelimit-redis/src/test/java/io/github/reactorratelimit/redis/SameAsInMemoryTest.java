@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.redis;
 
+import static java.time.Duration.ofHours;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -99,7 +100,7 @@ class SameAsInMemoryTest {
     }
 
     private static RateLimiter shared(RateLimiterSpec spec, VirtualTimeScheduler time) {
-        RedisSharing sharing = RedisSharing.over(connection).timeout(ofSeconds(3_600));
+        RedisSharing sharing = RedisSharing.over(connection).timeout(ofHours(1));
         return spec.build(new RedisStore(sharing, spec.name(), () -> T + time.now(TimeUnit.MICROSECONDS)));
     }
 

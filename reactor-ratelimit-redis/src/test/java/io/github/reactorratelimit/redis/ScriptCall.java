@@ -103,7 +103,7 @@ final class ScriptCall {
     ScriptCall ask(long times, long transit) {
         long[] parts = new long[limitCount * 3];
         for (int i = 0; i < limitCount; i++) {
-            parts[i * 3] = i + 1;
+            parts[i * 3] = i + 1L;
             parts[i * 3 + 1] = 1;
             parts[i * 3 + 2] = transit;
         }

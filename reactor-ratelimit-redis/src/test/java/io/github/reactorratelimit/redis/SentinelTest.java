@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.redis;
 
 import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -94,9 +95,9 @@ class SentinelTest {
 
     @Test
     void after_a_failover_the_limit_goes_on_on_the_new_master() throws IOException {
-        RateLimiterSpec spec = RateLimiter.named("sentinel").limit(Limit.of(10, ofSeconds(600)));
+        RateLimiterSpec spec = RateLimiter.named("sentinel").limit(Limit.of(10, ofMinutes(10)));
         RedisSharing sharing = RedisSharing.over(client.connect())
-                .timeout(ofMillis(1_000))
+                .timeout(ofSeconds(1))
                 .probe(ofMillis(200))
                 .failClosed();
         RateLimiter limiter = RedisRateLimiter.create(sharing, spec);
