@@ -365,12 +365,15 @@ final class Admission {
         Ticket out;
         Throttle throttle = null;
         boolean counts;
+        boolean free = false;
         long heldNanos = 0;
         Ending ending = null;
         synchronized (monitor) {
             long now = begin(scheduler, raw);
             counts = ticket.stage == Stage.HELD || (!release && ticket.stage == Stage.RELEASED);
             if (ticket.stage == Stage.HELD || !release) {
+                // The server did not count it, as GitHub doesn't count a 304.
+                free = signal.cost() == 0 && room.correct(now, ticket, Limit.REQUESTS, 0);
                 throttle = room.hear(now, ticket, signal, pauseNanos, random);
             }
             if (release) {
@@ -386,6 +389,9 @@ final class Admission {
             if (counts && signal.status() != 0) {
                 herald.answered(ticket, signal, throttle == null ? 0 : throttle.waitNanos());
             }
+            if (free) {
+                herald.settled(ticket, Limit.REQUESTS, 0);
+            }
             tellNews();
             tell(herald, ticket, heldNanos, ending);
         }
@@ -396,7 +402,11 @@ final class Admission {
     void timedOut(Ticket ticket) {
         if (settings.breaker()) {
             double random = settings.random().getAsDouble();
-            pass(now -> room.timedOut(now, ticket, random));
+            @Nullable Throttle[] rest = new @Nullable Throttle[1];
+            pass(now -> rest[0] = room.timedOut(now, ticket, random));
+            if (rest[0] != null) {
+                rest[0].log(settings.name());
+            }
         }
     }
 
@@ -444,6 +454,11 @@ final class Admission {
     /** The attempt was cancelled while it ran: a permit that is known not to be sent yet is given back whole. */
     void abort(Ticket ticket) {
         carryOut(end(ticket, Leaving.CANCELLED));
+    }
+
+    /** The grant was told, and a cancel came before the permit was used: it is given back whole. */
+    void withdraw(Ticket ticket) {
+        carryOut(end(ticket, Leaving.WITHDRAWN));
     }
 
     /** Nobody wants it any more: a waiting ticket leaves its line, a permit that nobody got to use is given back whole. */
@@ -562,6 +577,9 @@ final class Admission {
         if (!limits.keySet().containsAll(nodes)) {
             return false;
         }
+        // By the limits of before, which those of a narrower key are reckoned by too.
+        tree.root.advance(now);
+        nodes.forEach(node -> node.advance(now));
         tree.change(rootLimits, scopes);
         int generation = generations.next();
         tree.root.change(now, rootLimits, settings.lanes(), generation);

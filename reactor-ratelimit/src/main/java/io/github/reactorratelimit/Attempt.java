@@ -31,8 +31,8 @@ import reactor.util.context.Context;
  *   ANSWERED ──its body to come──► LENT, until somebody gives the permit back
  * </pre>
  *
- * The source is subscribed only after the step from WAITING to RUNNING. Whoever loses that step against a cancel does
- * nothing: the cancel gives back.
+ * The source is subscribed only after the step from WAITING over TELLING to RUNNING. Whoever loses the first of them
+ * against a cancel does nothing: the cancel gives back. Whoever loses the second gives back.
  */
 class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchange, Layers.Mark {
 
@@ -45,6 +45,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private static final int ANSWERED = 6;
     private static final int OVERDUE = 7;
     private static final int LENT = 8;
+    private static final int TELLING = 9;
 
     /** How long a client may take to free a response that is not handed on. */
     private static final long DRAIN_NANOS = 1_000_000_000L;
@@ -179,11 +180,11 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
             return;
         }
         RateLimitException refused = refusal();
-        if (!STATE.compareAndSet(this, WAITING, refused == null ? RUNNING : DONE)) {
+        if (!STATE.compareAndSet(this, WAITING, refused == null ? TELLING : DONE)) {
             return;
         }
         if (refused == null) {
-            run();
+            tellGranted();
         } else {
             admission().refused(this, refused);
             Retries behind = retries;
@@ -192,11 +193,20 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         }
     }
 
-    private void run() {
+    /** A cancel that comes meanwhile leaves it to this thread to give back: nothing is told of a permit before its grant. */
+    private void tellGranted() {
         if (retries != null) {
             retries.attempted(sentAt - joinedAt);
         }
         admission().granted(this);
+        if (STATE.compareAndSet(this, TELLING, RUNNING)) {
+            run();
+        } else {
+            admission().withdraw(this);
+        }
+    }
+
+    private void run() {
         if (tells() == Tells.SENDING && operator().policy().deadlineNanos() != Exact.NEVER) {
             watch(); // The timeout starts with sending, but the deadline doesn't wait for that.
         }

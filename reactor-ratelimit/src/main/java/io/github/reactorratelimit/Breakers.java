@@ -1,6 +1,8 @@
 package io.github.reactorratelimit;
 
+import io.github.reactorratelimit.RateLimitListener.Cause;
 import io.github.reactorratelimit.signal.RateLimitSignal;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Lets a key rest whose calls fail, for everybody: 30 s and up to as much longer as the jitter says. What comes then is
@@ -10,43 +12,50 @@ import io.github.reactorratelimit.signal.RateLimitSignal;
 final class Breakers {
 
     private final Settings settings;
-    private final Generations generations;
+    private static final String RULE = "too many of its calls fail or time out, so it rests";
 
-    Breakers(Settings settings, Generations generations) {
+    private final Generations generations;
+    private final News news;
+
+    Breakers(Settings settings, Generations generations, News news) {
         this.settings = settings;
         this.generations = generations;
+        this.news = news;
     }
 
-    /** A response came; how long its key rests for it, or 0. */
-    long answered(long now, Node leaf, int permitGeneration, RateLimitSignal signal, double random) {
+    /** A response came; that its key rests for it, or null. */
+    @Nullable
+    Throttle answered(long now, Node leaf, int permitGeneration, RateLimitSignal signal, double random) {
         if (!settings.breaker() || signal.throttled() || signal.terminal() != null) {
-            return 0;
+            return null;
         }
         int status = signal.status();
         boolean failure = status >= 500 && status <= 599 && status != 501 && status != 505;
-        return over(now, leaf, failure, permitGeneration, random);
+        return over(now, leaf, signal, failure, permitGeneration, random);
     }
 
-    /** No response came in time; how long its key rests for it, or 0. */
-    long timedOut(long now, Node leaf, int permitGeneration, double random) {
-        return settings.breaker() ? over(now, leaf, true, permitGeneration, random) : 0;
+    /** No response came in time; that its key rests for it, or null. */
+    @Nullable
+    Throttle timedOut(long now, Node leaf, int permitGeneration, double random) {
+        return settings.breaker() ? over(now, leaf, RateLimitSignal.none(0), true, permitGeneration, random) : null;
     }
 
-    private long over(long now, Node leaf, boolean failure, int permitGeneration, double random) {
+    private @Nullable Throttle over(
+            long now, Node leaf, RateLimitSignal signal, boolean failure, int permitGeneration, double random) {
         Breaker breaker = leaf.breaker;
         if (breaker == null) {
             breaker = new Breaker();
             leaf.breaker = breaker;
         }
         if (!breaker.over(now, failure, permitGeneration)) {
-            return 0;
+            return null;
         }
         int generation = generations.next();
         breaker.open(generation);
         leaf.ramp().begin(generation, false);
         double extra = Breaker.REST_NANOS * settings.jitter() * random;
         long rest = Exact.add(Breaker.REST_NANOS, (long) extra);
-        leaf.close(now, Exact.add(now, rest));
-        return rest;
+        news.closed(now, leaf, leaf.close(now, Exact.add(now, rest)), Cause.FAILING);
+        return new Throttle(leaf, signal.toBuilder().reason(RULE).build(), rest);
     }
 }

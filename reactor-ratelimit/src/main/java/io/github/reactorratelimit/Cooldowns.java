@@ -40,8 +40,9 @@ final class Cooldowns {
         return Exact.subtract(node.gate.saidUntil, now) > settings.maxServerDelayNanos();
     }
 
-    /** Whether the last hearing may have changed who can go at the neighbours of the narrowest key. */
-    boolean regrouped() {
+    /** The key below which the last hearing may have changed who can go everywhere; null if there is none. */
+    @Nullable
+    Node regrouped() {
         return learning.regrouped();
     }
 

@@ -1,7 +1,12 @@
 package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.signal.Quota;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** The quotas of one key that responses told of. */
@@ -32,15 +37,37 @@ final class Learned {
         return null;
     }
 
-    /** A further quota takes the place of the oldest if there are too many. */
-    void add(Node node, LearnedMeter meter) {
-        if (meters.length == MOST) {
-            remove(node, meters[0]);
+    /** All keys that count against one of them too, and this one, as they came to be known; none if this is the only one. */
+    List<Node> sharing() {
+        List<Node> sharing = List.of();
+        for (LearnedMeter meter : meters) {
+            if (meter.members().size() > 1) {
+                sharing = sharing.isEmpty() ? meter.members() : joined(sharing, meter.members());
+            }
+        }
+        return sharing;
+    }
+
+    private static List<Node> joined(List<Node> some, List<Node> others) {
+        Set<Node> all = new HashSet<>(some);
+        all.addAll(others);
+        List<Node> joined = new ArrayList<>(all);
+        joined.sort(Comparator.comparingLong(node -> node.number)); // All are keys right below the same one.
+        return joined;
+    }
+
+    /** A further quota takes the place of the oldest, which is returned, if there are too many. */
+    @Nullable
+    LearnedMeter add(Node node, LearnedMeter meter) {
+        LearnedMeter oldest = meters.length == MOST ? meters[0] : null;
+        if (oldest != null) {
+            remove(node, oldest);
         }
         LearnedMeter[] more = Arrays.copyOf(meters, meters.length + 1);
         more[more.length - 1] = meter;
         meters = more;
         meter.join(node);
+        return oldest;
     }
 
     /** What is out now stands in these books no more. */

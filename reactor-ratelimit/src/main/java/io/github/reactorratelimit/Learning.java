@@ -22,7 +22,7 @@ final class Learning {
     private final Generations generations;
     private final Routing routing;
     private final Map<Shared, LearnedMeter> shared = new HashMap<>();
-    private boolean regrouped;
+    private @Nullable Node regrouped;
 
     Learning(Mode mode, Generations generations, Routing routing) {
         this.mode = mode;
@@ -39,7 +39,7 @@ final class Learning {
         if (mode == Mode.OFF) {
             return false;
         }
-        regrouped = false;
+        regrouped = null;
         List<Quota> quotas = signal.quotas();
         boolean changed = false;
         for (int i = 0; i < quotas.size(); i++) {
@@ -76,20 +76,25 @@ final class Learning {
                 node.learned = learned;
             }
             meter = books(node, quota);
-            learned.add(node, meter);
+            LearnedMeter ousted = learned.add(node, meter);
+            if (ousted != null) {
+                left(node, ousted);
+            }
         }
         meter.learn(now, ticket.sentAt, quota);
     }
 
-    /** Keys that differ in their first attribute only and are told of the same partition share its books. */
+    /** Keys that differ in their route only and are told of the same partition share its books; never two tokens or users. */
     private LearnedMeter books(Node node, Quota quota) {
         Node parent = node.parent;
-        if (quota.partition() == null || parent == null || routing.keyed(node, quota.partition()) != null) {
+        Object others = parent == null ? null : routing.besidesRoute(node);
+        if (quota.partition() == null
+                || parent == null
+                || others == null
+                || routing.keyed(node, quota.partition()) != null) {
             return new LearnedMeter(quota, period(quota), generations, mode == Mode.PACED);
         }
-        List<?> others = node.key instanceof List<?> values ? values.subList(1, values.size()) : List.of();
-        Shared key =
-                new Shared(parent, List.copyOf(others), quota.name(), quota.unit(), quota.limit(), quota.partition());
+        Shared key = new Shared(parent, others, quota.name(), quota.unit(), quota.limit(), quota.partition());
         shared.values().removeIf(meter -> meter.members().isEmpty());
         return shared.computeIfAbsent(
                 key, k -> new LearnedMeter(quota, period(quota), generations, mode == Mode.PACED));
@@ -97,7 +102,7 @@ final class Learning {
 
     private record Shared(
             Node parent,
-            List<Object> others,
+            Object others,
             String name,
             String unit,
             long limit,
@@ -126,9 +131,17 @@ final class Learning {
         return meter != null && meter.isKnown(now) ? meter.latest() : Exact.NEVER;
     }
 
-    /** Whether by the last hearing a key left others with whom it shared a quota. */
-    boolean regrouped() {
+    /** The key below which by the last hearing one left others with whom it shared a quota; null if none did. */
+    @Nullable
+    Node regrouped() {
         return regrouped;
+    }
+
+    private void left(Node node, LearnedMeter meter) {
+        Node parent = node.parent;
+        if (!meter.members().isEmpty() && parent != null && (regrouped == null || parent.depth < regrouped.depth)) {
+            regrouped = parent;
+        }
     }
 
     /** Whether a refusal names a partition, whose books hold up all keys that share it, and no other. */
@@ -164,8 +177,8 @@ final class Learning {
         if (learned == null || meter == null) {
             return;
         }
-        regrouped |= meter.members().size() > 1;
         learned.remove(node, meter);
+        left(node, meter);
         if (node.permits() == Exact.NEVER) {
             node.ramp().begin(generations.next(), true);
         }

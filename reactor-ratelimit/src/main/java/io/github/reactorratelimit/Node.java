@@ -341,7 +341,6 @@ final class Node {
 
     /** New limits go on from the books of the old ones of their kind and unit, in order. */
     void change(long now, List<Limit> limits, Lanes lanes, int generation) {
-        advance(now);
         boolean closed = gate.isClosed(now);
         if (closed) {
             stopMeters(gate.closedUntil, now);

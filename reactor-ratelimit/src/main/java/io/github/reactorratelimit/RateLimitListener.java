@@ -332,6 +332,8 @@ public interface RateLimitListener {
         EMPTIED,
         /** The server answered with a 503 that says no more. */
         UNAVAILABLE,
+        /** Too many of its calls failed or timed out: {@link RateLimiterSpec#breaker()}. */
+        FAILING,
         /** {@link RateLimiter#pause}. */
         BY_HAND
     }

@@ -5,6 +5,7 @@ import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,6 +16,8 @@ final class Routing {
 
     private static final Set<String> EVERYBODY =
             Set.of("application", "app", "client", "tenant", "organization", "organisation", "account");
+
+    private static final Pattern NO_WORD = Pattern.compile("[^a-z0-9]+");
 
     private final Tree tree;
 
@@ -33,7 +36,7 @@ final class Routing {
     /** Of several names the widest counts: it holds the narrower ones too. */
     private @Nullable Node byScope(Node leaf, String scope) {
         Node widest = null;
-        for (String word : scope.toLowerCase(Locale.ROOT).split("[^a-z0-9]+", -1)) {
+        for (String word : NO_WORD.split(scope.toLowerCase(Locale.ROOT), -1)) {
             Node node = counting(leaf, word);
             if (node == null && word.equals("global")) {
                 node = tree.account(leaf);
@@ -73,6 +76,12 @@ final class Routing {
             }
         }
         return null;
+    }
+
+    /** What a key below the root has besides its route; null if it has no route. */
+    @Nullable
+    Object besidesRoute(Node node) {
+        return tree.scopes().get(node.depth - 1).besidesRoute(node.key);
     }
 
     /** The narrowest key with this value. */

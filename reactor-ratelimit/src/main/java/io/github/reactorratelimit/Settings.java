@@ -1,6 +1,7 @@
 package io.github.reactorratelimit;
 
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 import java.util.function.UnaryOperator;
 
@@ -41,249 +42,123 @@ record Settings(
         UnaryOperator<Demand> prices) {
 
     Settings named(String changed) {
-        return new Settings(
-                changed,
-                lanes,
-                maxPending,
-                maxPendingPerLine,
-                maxServerDelayNanos,
-                jitter,
-                random,
-                cooldownNanos,
-                maxCooldownNanos,
-                ageingNanos,
-                idleNanos,
-                listeners,
-                learning,
-                breaker,
-                prices);
+        return with(draft -> draft.name = changed);
     }
 
     Settings lanes(Lanes changed) {
-        return new Settings(
-                name,
-                changed,
-                maxPending,
-                maxPendingPerLine,
-                maxServerDelayNanos,
-                jitter,
-                random,
-                cooldownNanos,
-                maxCooldownNanos,
-                ageingNanos,
-                idleNanos,
-                listeners,
-                learning,
-                breaker,
-                prices);
+        return with(draft -> draft.lanes = changed);
     }
 
     Settings maxPending(int inAll, int perLine) {
-        return new Settings(
-                name,
-                lanes,
-                inAll,
-                perLine,
-                maxServerDelayNanos,
-                jitter,
-                random,
-                cooldownNanos,
-                maxCooldownNanos,
-                ageingNanos,
-                idleNanos,
-                listeners,
-                learning,
-                breaker,
-                prices);
+        return with(draft -> {
+            draft.maxPending = inAll;
+            draft.maxPendingPerLine = perLine;
+        });
     }
 
     Settings maxServerDelay(long nanos) {
-        return new Settings(
-                name,
-                lanes,
-                maxPending,
-                maxPendingPerLine,
-                nanos,
-                jitter,
-                random,
-                cooldownNanos,
-                maxCooldownNanos,
-                ageingNanos,
-                idleNanos,
-                listeners,
-                learning,
-                breaker,
-                prices);
+        return with(draft -> draft.maxServerDelayNanos = nanos);
     }
 
     Settings jitter(double share) {
-        return new Settings(
-                name,
-                lanes,
-                maxPending,
-                maxPendingPerLine,
-                maxServerDelayNanos,
-                share,
-                random,
-                cooldownNanos,
-                maxCooldownNanos,
-                ageingNanos,
-                idleNanos,
-                listeners,
-                learning,
-                breaker,
-                prices);
+        return with(draft -> draft.jitter = share);
     }
 
     Settings random(DoubleSupplier uniform) {
-        return new Settings(
-                name,
-                lanes,
-                maxPending,
-                maxPendingPerLine,
-                maxServerDelayNanos,
-                jitter,
-                uniform,
-                cooldownNanos,
-                maxCooldownNanos,
-                ageingNanos,
-                idleNanos,
-                listeners,
-                learning,
-                breaker,
-                prices);
+        return with(draft -> draft.random = uniform);
     }
 
     Settings cooldown(long first, long longest) {
-        return new Settings(
-                name,
-                lanes,
-                maxPending,
-                maxPendingPerLine,
-                maxServerDelayNanos,
-                jitter,
-                random,
-                first,
-                longest,
-                ageingNanos,
-                idleNanos,
-                listeners,
-                learning,
-                breaker,
-                prices);
+        return with(draft -> {
+            draft.cooldownNanos = first;
+            draft.maxCooldownNanos = longest;
+        });
     }
 
     Settings ageing(long nanos) {
-        return new Settings(
-                name,
-                lanes,
-                maxPending,
-                maxPendingPerLine,
-                maxServerDelayNanos,
-                jitter,
-                random,
-                cooldownNanos,
-                maxCooldownNanos,
-                nanos,
-                idleNanos,
-                listeners,
-                learning,
-                breaker,
-                prices);
+        return with(draft -> draft.ageingNanos = nanos);
     }
 
     Settings idle(long nanos) {
-        return new Settings(
-                name,
-                lanes,
-                maxPending,
-                maxPendingPerLine,
-                maxServerDelayNanos,
-                jitter,
-                random,
-                cooldownNanos,
-                maxCooldownNanos,
-                ageingNanos,
-                nanos,
-                listeners,
-                learning,
-                breaker,
-                prices);
+        return with(draft -> draft.idleNanos = nanos);
     }
 
     Settings listeners(List<RateLimitListener> changed) {
-        return new Settings(
-                name,
-                lanes,
-                maxPending,
-                maxPendingPerLine,
-                maxServerDelayNanos,
-                jitter,
-                random,
-                cooldownNanos,
-                maxCooldownNanos,
-                ageingNanos,
-                idleNanos,
-                changed,
-                learning,
-                breaker,
-                prices);
+        return with(draft -> draft.listeners = changed);
     }
 
     Settings learning(Learning.Mode changed) {
-        return new Settings(
-                name,
-                lanes,
-                maxPending,
-                maxPendingPerLine,
-                maxServerDelayNanos,
-                jitter,
-                random,
-                cooldownNanos,
-                maxCooldownNanos,
-                ageingNanos,
-                idleNanos,
-                listeners,
-                changed,
-                breaker,
-                prices);
+        return with(draft -> draft.learning = changed);
     }
 
     Settings withBreaker() {
-        return new Settings(
-                name,
-                lanes,
-                maxPending,
-                maxPendingPerLine,
-                maxServerDelayNanos,
-                jitter,
-                random,
-                cooldownNanos,
-                maxCooldownNanos,
-                ageingNanos,
-                idleNanos,
-                listeners,
-                learning,
-                true,
-                prices);
+        return with(draft -> draft.breaker = true);
     }
 
     Settings prices(UnaryOperator<Demand> changed) {
-        return new Settings(
-                name,
-                lanes,
-                maxPending,
-                maxPendingPerLine,
-                maxServerDelayNanos,
-                jitter,
-                random,
-                cooldownNanos,
-                maxCooldownNanos,
-                ageingNanos,
-                idleNanos,
-                listeners,
-                learning,
-                breaker,
-                changed);
+        return with(draft -> draft.prices = changed);
+    }
+
+    private Settings with(Consumer<Draft> change) {
+        Draft draft = new Draft(this);
+        change.accept(draft);
+        return draft.settings();
+    }
+
+    /** A copy on its way to be changed: the one place that names every figure. */
+    private static final class Draft {
+
+        private String name;
+        private Lanes lanes;
+        private int maxPending;
+        private int maxPendingPerLine;
+        private long maxServerDelayNanos;
+        private double jitter;
+        private DoubleSupplier random;
+        private long cooldownNanos;
+        private long maxCooldownNanos;
+        private long ageingNanos;
+        private long idleNanos;
+        private List<RateLimitListener> listeners;
+        private Learning.Mode learning;
+        private boolean breaker;
+        private UnaryOperator<Demand> prices;
+
+        Draft(Settings of) {
+            this.name = of.name;
+            this.lanes = of.lanes;
+            this.maxPending = of.maxPending;
+            this.maxPendingPerLine = of.maxPendingPerLine;
+            this.maxServerDelayNanos = of.maxServerDelayNanos;
+            this.jitter = of.jitter;
+            this.random = of.random;
+            this.cooldownNanos = of.cooldownNanos;
+            this.maxCooldownNanos = of.maxCooldownNanos;
+            this.ageingNanos = of.ageingNanos;
+            this.idleNanos = of.idleNanos;
+            this.listeners = of.listeners;
+            this.learning = of.learning;
+            this.breaker = of.breaker;
+            this.prices = of.prices;
+        }
+
+        Settings settings() {
+            return new Settings(
+                    name,
+                    lanes,
+                    maxPending,
+                    maxPendingPerLine,
+                    maxServerDelayNanos,
+                    jitter,
+                    random,
+                    cooldownNanos,
+                    maxCooldownNanos,
+                    ageingNanos,
+                    idleNanos,
+                    listeners,
+                    learning,
+                    breaker,
+                    prices);
+        }
     }
 }

@@ -107,32 +107,35 @@ final class Turns {
         touch(now, into);
     }
 
-    /** Something changed at this node: it and all above it are placed anew, and so are those that share a quota with it. */
+    /**
+     * Something changed at this node: it and all above it are placed anew, and so are those that share a quota with one of
+     * them; all of one width before any wider one, which else would give up its turn and get it back at the end.
+     */
     void touch(long now, Node from) {
-        boolean shares = false;
-        if (from.learned != null) {
-            for (LearnedMeter meter : from.learned.meters()) {
-                shares |= meter.members().size() > 1 && touchAll(now, from, meter.members());
-            }
-        }
-        if (!shares) {
-            placePath(now, from);
+        for (Node node = from; node != null; node = node.parent) {
+            placeSharing(now, node);
         }
     }
 
-    private boolean touchAll(long now, Node from, List<Node> members) {
-        for (int i = 0; i < members.size(); i++) {
-            Node member = members.get(i);
-            if (member == from || member.isWaitedFor()) {
-                placePath(now, member);
-            }
-        }
-        return true;
-    }
-
-    private void placePath(long now, Node from) {
+    /** The time came that this node was parked until. Whoever shares a quota with it is due by itself, in its own turn. */
+    void due(long now, Node from) {
         for (Node node = from; node != null; node = node.parent) {
             place(now, node);
+        }
+    }
+
+    /** Places a node and those that share a quota with it, as they came to be known. */
+    private void placeSharing(long now, Node node) {
+        List<Node> sharing = node.learned == null ? List.of() : node.learned.sharing();
+        if (sharing.isEmpty()) {
+            place(now, node);
+            return;
+        }
+        for (int i = 0; i < sharing.size(); i++) {
+            Node other = sharing.get(i);
+            if (other == node || other.isWaitedFor()) {
+                place(now, other);
+            }
         }
     }
 

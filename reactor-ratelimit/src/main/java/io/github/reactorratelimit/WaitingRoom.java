@@ -54,7 +54,7 @@ final class WaitingRoom {
         this.turns = turns;
         this.cooldowns = cooldowns;
         this.generations = generations;
-        this.breakers = new Breakers(settings, generations);
+        this.breakers = new Breakers(settings, generations, news);
         this.outlook = outlook;
         this.news = news;
     }
@@ -317,7 +317,7 @@ final class WaitingRoom {
                 return;
             }
             if (due instanceof Slot slot) {
-                turns.touch(now, slot.node);
+                turns.due(now, slot.node);
             } else if (due instanceof Reopening reopening) {
                 news.due(reopening);
             } else if (due instanceof StoreCall call && sharing != null) {
@@ -384,6 +384,12 @@ final class WaitingRoom {
 
     /** The attempt went on to its next phase. */
     void move(long now, Ticket ticket, Phase to) {
+        enter(now, ticket, to);
+        touch(now, slot(ticket).node);
+    }
+
+    /** As {@link #move}, by somebody who has more to change before anybody's turn is looked at. */
+    private void enter(long now, Ticket ticket, Phase to) {
         Slot slot = slot(ticket);
         for (Node node = slot.node; node != null; node = node.parent) {
             node.moved(now, ticket, slot.lane, to);
@@ -396,7 +402,6 @@ final class WaitingRoom {
         }
         ticket.phase = to;
         ticket.at = now;
-        touch(now, slot.node);
     }
 
     /** Hears a response: its head, what it says about limits, and a pause that its failure calls for. */
@@ -409,17 +414,17 @@ final class WaitingRoom {
         Node leaf = slot(ticket).node;
         boolean first = ticket.stage == Stage.HELD && ticket.phase != Phase.HEADED;
         if (first) {
-            move(now, ticket, Phase.HEADED);
+            enter(now, ticket, Phase.HEADED);
             timers.remove(ticket);
         }
         if (signal.bucket() != null) {
             leaf = joined(now, leaf, ticket.demand, signal.bucket());
         }
         Throttle throttle = cooldowns.hear(now, leaf, ticket, signal, random, first);
-        long rest = first || ticket.tells() == Ticket.Tells.NOTHING
+        Throttle rest = first || ticket.tells() == Ticket.Tells.NOTHING
                 ? breakers.answered(now, leaf, ticket.generation, signal, random)
-                : 0;
-        throttle = rest > 0 ? new Throttle(leaf, signal, rest) : throttle;
+                : null;
+        throttle = rest != null ? rest : throttle;
         if (pauseNanos > 0) {
             news.closed(now, leaf, leaf.close(now, Exact.add(now, pauseNanos)), Cause.UNAVAILABLE);
         }
@@ -428,10 +433,11 @@ final class WaitingRoom {
                 turnAwayBelow(now, node);
             }
         }
-        if (cooldowns.regrouped() && leaf.parent != null) {
-            turns.touchAll(now, leaf.parent);
+        Node regrouped = cooldowns.regrouped();
+        if (regrouped != null) {
+            turns.touchAll(now, regrouped);
         }
-        if (pauseNanos > 0 || rest > 0 || cooldowns.changed()) {
+        if (first || signal.cost() == 0 || pauseNanos > 0 || rest != null || cooldowns.changed()) {
             touch(now, leaf);
         }
         if (sharing != null && (throttle != null || pauseNanos > 0)) {
@@ -442,20 +448,28 @@ final class WaitingRoom {
         return throttle;
     }
 
-    /** An attempt was sent and not answered in time. */
-    void timedOut(long now, Ticket ticket, double random) {
-        if (ticket.stage == Stage.HELD && ticket.phase == Phase.SENT) {
-            Node leaf = slot(ticket).node;
-            if (breakers.timedOut(now, leaf, ticket.generation, random) > 0) {
-                touch(now, leaf);
-            }
+    /** An attempt was sent and not answered in time; that its key rests for it, or null. */
+    @Nullable
+    Throttle timedOut(long now, Ticket ticket, double random) {
+        if (ticket.stage != Stage.HELD || ticket.phase != Phase.SENT) {
+            return null;
         }
+        Node leaf = slot(ticket).node;
+        Throttle rest = breakers.timedOut(now, leaf, ticket.generation, random);
+        if (rest != null) {
+            touch(now, leaf);
+        }
+        return rest;
     }
 
     /** Where demands of this route count, now that its bucket is told. */
     private Node joined(long now, Node leaf, Demand demand, String bucket) {
+        boolean shares = leaf.learned != null && !leaf.learned.sharing().isEmpty();
         Node joined = buckets.told(now, leaf, demand, bucket);
         if (joined != leaf) {
+            if (shares && joined.parent != null) {
+                turns.touchAll(now, joined.parent); // It left others with whom it shared a quota.
+            }
             turnAwayBelow(now, joined);
             failForbidden(now, joined);
         }
@@ -476,6 +490,15 @@ final class WaitingRoom {
 
     /** Whether the cost was corrected: once per unit, and only of what was granted. */
     boolean settle(long now, Ticket ticket, String unit, long actual) {
+        boolean first = correct(now, ticket, unit, actual);
+        if (first) {
+            touch(now, slot(ticket).node);
+        }
+        return first;
+    }
+
+    /** As {@link #settle}, by somebody who has more to change before anybody's turn is looked at. */
+    boolean correct(long now, Ticket ticket, String unit, long actual) {
         boolean charged = ticket.stage == Stage.HELD || ticket.stage == Stage.RELEASED;
         boolean first = charged && ticket.noteSettled(unit, actual);
         if (first) {
@@ -487,7 +510,6 @@ final class WaitingRoom {
             for (Node node = slot.node; node != null; node = node.parent) {
                 node.settle(now, ticket, slot.lane, unit, delta);
             }
-            touch(now, slot.node);
         }
         return first;
     }
@@ -502,6 +524,8 @@ final class WaitingRoom {
         ENDED,
         /** Nobody wants it any more: a permit that is known not to be sent yet is given back whole. */
         CANCELLED,
+        /** Its grant was told, and a cancel came before it was used: it is given back whole. */
+        WITHDRAWN,
         /** Nobody got to use it: its permit is given back in any case. */
         UNUSED
     }
@@ -537,10 +561,12 @@ final class WaitingRoom {
 
     private void release(long now, Ticket ticket, Leaving how) {
         Slot slot = slot(ticket);
-        boolean refund = how == Leaving.UNUSED || (how == Leaving.CANCELLED && ticket.phase == Phase.UNSENT);
+        boolean refund = how == Leaving.UNUSED
+                || how == Leaving.WITHDRAWN
+                || (how == Leaving.CANCELLED && ticket.phase == Phase.UNSENT);
         timers.remove(ticket);
         if (!refund && ticket.phase != Phase.HEADED) {
-            move(now, ticket, Phase.ENDED);
+            enter(now, ticket, Phase.ENDED);
         }
         for (Node node = slot.node; node != null; node = node.parent) {
             if (refund) {

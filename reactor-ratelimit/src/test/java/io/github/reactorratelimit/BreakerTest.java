@@ -348,4 +348,34 @@ class BreakerTest { // B53
         assertThat(ends).hasSize(20);
         assertThat(letsThrough()).isTrue();
     }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void listeners_hear_that_a_key_rests_and_that_it_opens_again(boolean byTimeouts) {
+        List<String> told = new ArrayList<>();
+        limiter = spec.listener(new RateLimitListener() {
+                    @Override
+                    public void closed(Closing closing) {
+                        told.add(closing.cause() + " for " + closing.remaining());
+                    }
+
+                    @Override
+                    public void opened(String name, List<String> keys) {
+                        told.add("opened");
+                    }
+                })
+                .jitter(0)
+                .build();
+        if (byTimeouts) {
+            policy = RetryPolicy.none().attemptTimeout(ofSeconds(2));
+            server.then(Mono.never());
+        } else {
+            server.then(500);
+        }
+        calls(10);
+        time.advance(ofSeconds(2));
+        assertThat(told).containsExactly("FAILING for PT30S");
+        time.advance(ofSeconds(30));
+        assertThat(told).containsExactly("FAILING for PT30S", "opened");
+    }
 }

@@ -11,6 +11,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Limits that nobody configured, learned from what responses say. */
 class LearningTest {
@@ -333,6 +335,22 @@ class LearningTest {
         limiter.tryAcquire(other).permit().complete(bucket("h1", 4));
         assertThat(limiter.tryAcquire(A).allowed()).isFalse();
         assertThat(limiter.tryAcquire(other).allowed()).isTrue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void two_tokens_never_share_what_is_learned_of_a_resource(boolean tokenFirst) {
+        Scope scope = tokenFirst ? Scope.by("token", "route") : Scope.by("token");
+        RateLimiter limiter = time.spec().scope(scope).learn().build();
+        Demand other = A.and("token", "u");
+        limiter.tryAcquire(A).permit().complete(bucket("core", 4));
+        limiter.tryAcquire(other).permit().complete(bucket("core", 0));
+        assertThat(limiter.tryAcquire(A).allowed()).isTrue();
+        assertThat(limiter.tryAcquire(other).allowed()).isFalse();
+        limiter.tryAcquire(B).permit().complete(bucket("core", 0));
+        assertThat(limiter.tryAcquire(A).allowed())
+                .as("routes of one token share it")
+                .isFalse();
     }
 
     @Test

@@ -616,10 +616,14 @@ final class Model {
     }
 
     void settle(ModelDemand demand, String unit, long actual) {
+        costs(demand, unit, actual);
+        letGo();
+    }
+
+    private void costs(ModelDemand demand, String unit, long actual) {
         if (demand.isCharged() && demand.settled.putIfAbsent(unit, actual) == null) {
             correct(demand, books -> books.limit.unit().equals(unit), actual - demand.asked.cost(unit));
         }
-        letGo();
     }
 
     private void correct(ModelDemand demand, Predicate<ModelBooks> which, long delta) {
@@ -633,6 +637,9 @@ final class Model {
 
     void hear(ModelDemand demand, RateLimitSignal signal, long pauseNanos, boolean release) {
         if (demand.isCharged() && !(release && demand.state == State.DONE)) {
+            if (signal.cost() == 0) {
+                costs(demand, Limit.REQUESTS, 0);
+            }
             boolean first = demand.isUnanswered();
             if (first) {
                 demand.headAt = now;
@@ -737,17 +744,22 @@ final class Model {
         }
     }
 
-    /** A partition that is told of at several keys of one wider key is one quota. */
+    /** A partition that is told of at several routes of one wider key is one quota, but for the one that is named like it. */
     private ModelQuota sharedWith(ModelKey key, Quota quota) {
-        boolean mayBe = quota.partition() != null
-                && key.path().stream()
-                        .noneMatch(one -> one != root && one.value().equals(quota.partition()));
         return keys().stream()
-                .filter(other -> mayBe && key.parent != null && other.parent == key.parent)
+                .filter(other -> key.parent != null && other.parent == key.parent)
+                .filter(other -> mayShare(key, quota) && mayShare(other, quota))
                 .flatMap(other -> other.quotas.stream())
                 .filter(one -> one.isOf(quota))
                 .findFirst()
                 .orElseGet(() -> new ModelQuota(quota, ++count));
+    }
+
+    private boolean mayShare(ModelKey key, Quota quota) {
+        return quota.partition() != null
+                && List.of("endpoint", "method").contains(key.attribute())
+                && key.path().stream()
+                        .noneMatch(one -> one != root && one.value().equals(quota.partition()));
     }
 
     private void leave(ModelKey key, ModelQuota quota) {

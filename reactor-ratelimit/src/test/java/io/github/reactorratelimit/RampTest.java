@@ -260,4 +260,21 @@ class RampTest {
         time.advance(ofSeconds(3));
         assertThat(out(asked, 0)).hasSize(8);
     }
+
+    @Test
+    void what_was_taken_for_answered_under_the_limits_of_before_counts_by_them() {
+        Demand user = Demand.of("user", "a");
+        RateLimiter limiter = time.spec()
+                .limit(Limit.of(1, ofSeconds(2)))
+                .scope(Scope.by("user"))
+                .build();
+        limiter.tryAcquire(user).permit().complete(HINT);
+        time.runTo(ofSeconds(5));
+        assertThat(limiter.tryAcquire(user).allowed()).isTrue();
+        time.runTo(ofSeconds(25));
+        limiter.change(limiter.spec().limit(Limit.of(5, ofSeconds(2)).unit("tokens")));
+        assertThat(limiter.snapshot().scopes().get(1).waves())
+                .as("one at a time was as wide as its limits")
+                .isZero();
+    }
 }

@@ -29,7 +29,7 @@ record RandomProgram(
         Learning.Mode learning,
         List<Step> steps) {
 
-    static final List<String> SCOPES = List.of("org", "user");
+    static final List<String> SCOPES = List.of("method", "endpoint");
     private static final List<String> LANES = List.of(Lanes.FIRST, "lower", "lowest");
 
     enum Op {

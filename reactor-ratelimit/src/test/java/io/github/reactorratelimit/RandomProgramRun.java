@@ -52,6 +52,7 @@ final class RandomProgramRun {
             RateLimitSignal.none(200),
             RateLimitSignal.of(429).throttled(true).build(),
             RateLimitSignal.none(500),
+            RateLimitSignal.of(304).cost(0).build(),
             RateLimitSignal.of(429).throttled(true).delay(Duration.ZERO).build(),
             RateLimitSignal.of(429)
                     .throttled(true)
@@ -71,10 +72,10 @@ final class RandomProgramRun {
             exhausted("tokens", Duration.ofSeconds(2), false),
             exhausted(Limit.REQUESTS, Duration.ofSeconds(15), false),
             RateLimitSignal.none(200),
-            refused("user", Duration.ofMillis(700)),
-            refused("org", Duration.ofMillis(700)),
+            refused("endpoint", Duration.ofMillis(700)),
+            refused("method", Duration.ofMillis(700)),
             refused("application", null),
-            refused("user, org", null),
+            refused("endpoint, method", null),
             left(3, 5, Duration.ofSeconds(2), false, null),
             left(1, 5, Duration.ofMillis(1_300), false, null),
             left(4, 5, Duration.ofSeconds(3), true, null),

@@ -61,7 +61,7 @@ class ObservabilityTest {
                 .singleElement()
                 .asString()
                 .endsWith("value=0.00");
-        assertThat(lines("ratelimit.waiting")).hasSize(4).allMatch(line -> line.endsWith("value=0.00"));
+        assertThat(lines("ratelimit.waiting")).hasSize(5).allMatch(line -> line.endsWith("value=0.00"));
         assertThat(lines("ratelimit.refusals"))
                 .as("of limiters none is refused")
                 .isEmpty();

@@ -13,6 +13,7 @@ import org.springframework.web.reactive.function.client.ExchangeFunction;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
+import reactor.util.context.ContextView;
 
 /** One attempt on its way through the filters behind ours and the client. */
 final class Dispatch {
@@ -22,18 +23,26 @@ final class Dispatch {
 
     private final Exchange exchange;
     private final ClientRequest request;
+    private final RateLimitFilter.Told told;
     private volatile boolean begun;
 
-    Dispatch(Exchange exchange, ClientRequest request) {
+    Dispatch(Exchange exchange, ClientRequest request, RateLimitFilter.Told told) {
         this.exchange = exchange;
         this.request = request;
+        this.told = told;
     }
 
     Mono<ClientResponse> through(ExchangeFunction next) {
-        ClientRequest watched = ClientRequest.from(request)
+        return Mono.deferContextual(context -> next.exchange(watched(context)))
+                .flatMap(this::heard)
+                .doOnError(this::explain);
+    }
+
+    private ClientRequest watched(ContextView context) {
+        return ClientRequest.from(request)
+                .headers(headers -> told.to(headers, context))
                 .body(new WatchedBody(this, request.body(), RateLimitFilter.replayable(request)))
                 .build();
-        return Mono.defer(() -> next.exchange(watched)).flatMap(this::heard).doOnError(this::explain);
     }
 
     /** The client has a connection and is about to write the request. */

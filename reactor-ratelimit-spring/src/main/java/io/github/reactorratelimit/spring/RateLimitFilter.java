@@ -2,6 +2,7 @@ package io.github.reactorratelimit.spring;
 
 import io.github.reactorratelimit.Demand;
 import io.github.reactorratelimit.FailureReader;
+import io.github.reactorratelimit.RateLimitContext;
 import io.github.reactorratelimit.RateLimitOperator;
 import io.github.reactorratelimit.RateLimiter;
 import java.util.Map;
@@ -10,12 +11,14 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpHeaders;
 import org.springframework.web.reactive.function.client.ClientRequest;
 import org.springframework.web.reactive.function.client.ClientResponse;
 import org.springframework.web.reactive.function.client.ExchangeFilterFunction;
 import org.springframework.web.reactive.function.client.ExchangeFunction;
 import reactor.core.publisher.Mono;
 import reactor.util.context.Context;
+import reactor.util.context.ContextView;
 
 /**
  * Spring's {@code WebClient} under a limiter: one permit per request on the wire, the response heard at its head, and what is
@@ -62,9 +65,25 @@ public final class RateLimitFilter implements ExchangeFilterFunction {
     private static final String IDEMPOTENCY_KEY = "Idempotency-Key";
 
     private final RateLimitOperator operator;
+    private final Told told;
 
-    private RateLimitFilter(RateLimitOperator operator) {
+    private RateLimitFilter(RateLimitOperator operator, Told told) {
         this.operator = operator;
+        this.told = told;
+    }
+
+    /** What a request tells the server of its way here. */
+    @FunctionalInterface
+    interface Told {
+        void to(HttpHeaders headers, ContextView context);
+
+        /** This and then the other. */
+        default Told and(Told other) {
+            return (headers, context) -> {
+                to(headers, context);
+                other.to(headers, context);
+            };
+        }
     }
 
     /**
@@ -84,7 +103,35 @@ public final class RateLimitFilter implements ExchangeFilterFunction {
      * @return the filter, to be added last
      */
     public static RateLimitFilter of(RateLimitOperator operator) {
-        return new RateLimitFilter(Objects.requireNonNull(operator, "operator"));
+        return new RateLimitFilter(Objects.requireNonNull(operator, "operator"), (headers, context) -> {});
+    }
+
+    /**
+     * Tells the server which attempt of its call a request is, from 1, in place of what a request has under that name. Not
+     * told unless said.
+     *
+     * @param name the header to tell it in
+     * @return the changed filter
+     */
+    public RateLimitFilter attemptHeader(String name) {
+        return telling(name, context -> Integer.toString(RateLimitContext.attempt(context)));
+    }
+
+    /**
+     * Tells the server how long a request waited for its permit, backoff included, in whole milliseconds, in place of what a
+     * request has under that name. Not told unless said.
+     *
+     * @param name the header to tell it in
+     * @return the changed filter
+     */
+    public RateLimitFilter waitedHeader(String name) {
+        return telling(
+                name, context -> Long.toString(RateLimitContext.waited(context).toMillis()));
+    }
+
+    private RateLimitFilter telling(String name, Function<ContextView, String> value) {
+        Objects.requireNonNull(name, "name");
+        return new RateLimitFilter(operator, told.and((headers, context) -> headers.set(name, value.apply(context))));
     }
 
     /**
@@ -112,7 +159,7 @@ public final class RateLimitFilter implements ExchangeFilterFunction {
 
     /**
      * As {@link #demand}, for all requests upstream. A lane alone is said by
-     * {@link io.github.reactorratelimit.RateLimitContext#lane} as well, for every kind of call.
+     * {@link RateLimitContext#lane} as well, for every kind of call.
      *
      * @param change from the demand with the request's attributes to the one that holds; must not block
      * @return a function for {@code contextWrite}
@@ -152,7 +199,7 @@ public final class RateLimitFilter implements ExchangeFilterFunction {
             }
             Object own = request.attributes().get(DEMAND);
             Demand demand = own == null ? asked : asChange(own).apply(asked);
-            return calls(request).exchange(demand, exchange -> new Dispatch(exchange, request).through(next));
+            return calls(request).exchange(demand, exchange -> new Dispatch(exchange, request, told).through(next));
         });
     }
 

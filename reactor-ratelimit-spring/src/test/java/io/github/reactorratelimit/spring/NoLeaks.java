@@ -5,7 +5,9 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.AppenderBase;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.util.ResourceLeakDetector;
-import java.lang.ref.WeakReference;
+import java.lang.ref.PhantomReference;
+import java.lang.ref.Reference;
+import java.lang.ref.ReferenceQueue;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.extension.AfterAllCallback;
@@ -52,10 +54,24 @@ final class NoLeaks implements BeforeAllCallback, AfterAllCallback {
         return List.copyOf(records.found);
     }
 
+    /** What a collection finds is queued by another thread; once the second one is queued, all of the first one is. */
     private static void collectGarbage() {
-        WeakReference<Object> canary = new WeakReference<>(new Object());
-        for (int i = 0; i < 50 && canary.get() != null; i++) {
-            System.gc();
+        for (int i = 0; i < 2; i++) {
+            ReferenceQueue<Object> queue = new ReferenceQueue<>();
+            PhantomReference<Object> canary = new PhantomReference<>(new Object(), queue);
+            try {
+                Reference<?> queued = null;
+                for (int tries = 0; tries < 100 && queued == null; tries++) {
+                    System.gc();
+                    queued = queue.remove(100);
+                }
+                if (queued != canary) {
+                    throw new IllegalStateException("the garbage was not collected");
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new IllegalStateException(e);
+            }
         }
     }
 

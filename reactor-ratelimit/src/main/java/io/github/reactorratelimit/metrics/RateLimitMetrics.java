@@ -31,7 +31,8 @@ import org.jspecify.annotations.Nullable;
  * <tr><td>{@code ratelimit.refusals}</td><td>counter: calls that the server refused for a limit</td>
  *     <td>{@code endpoint}, {@code status}</td></tr>
  * <tr><td>{@code ratelimit.cooldown}</td><td>timer: for how long scopes were closed; what one closing adds to another is
- *     counted once</td><td>{@code endpoint}; {@code cause}: refused, emptied, unavailable, by_hand</td></tr>
+ *     counted once</td><td>{@code endpoint}; {@code cause}: refused, emptied, unavailable, failing,
+ *     by_hand</td></tr>
  * <tr><td>{@code ratelimit.retries}</td><td>counter: attempts that are followed by another</td>
  *     <td>{@code endpoint}; {@code reason}: throttled, unavailable, failed, not_sent, interrupted</td></tr>
  * <tr><td>{@code ratelimit.exhausted}</td><td>counter: calls that gave up</td><td>{@code endpoint}</td></tr>

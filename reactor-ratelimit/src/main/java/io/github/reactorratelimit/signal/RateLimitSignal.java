@@ -191,7 +191,8 @@ public final class RateLimitSignal {
     }
 
     /**
-     * What the call cost in the server's own count, or -1 if not said.
+     * What the call cost in the server's own count, or -1 if not said. A limiter gives a call's requests back that cost 0;
+     * any other figure is the caller's to settle, who knows its unit.
      *
      * @return the cost, or -1
      */
