@@ -16,4 +16,11 @@ public final class LimiterDisposedException extends RateLimitException {
                         + (cause == null ? "" : ", because its scheduler rejected a timer") + ".",
                 cause);
     }
+
+    @Override
+    RateLimitException after(Throwable last, boolean sent) {
+        LimiterDisposedException after = new LimiterDisposedException(limiter(), keys(), getCause());
+        after.addSuppressed(last);
+        return after.sentBefore(sent);
+    }
 }
