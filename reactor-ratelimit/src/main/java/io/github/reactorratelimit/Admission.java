@@ -380,7 +380,7 @@ final class Admission {
         Ticket out;
         synchronized (monitor) {
             long now = begin(scheduler, raw);
-            counts = ticket.stage == Stage.HELD;
+            counts = ticket.stage == Stage.HELD || ticket.stage == Stage.RELEASED;
             if (counts && actual != ticket.demand.requests()) {
                 corrected = room.correct(now, ticket, Limit.REQUESTS, actual);
             }

@@ -27,7 +27,8 @@ final class BatchAnswer<S> {
 
     /**
      * The order in which they are heard: refusals first, the longest wait of all first, so that no good answer beside one
-     * is taken for the end of it; then failures; then the rest, the highest usage figure last, which is the latest.
+     * is taken for the end of it; then failures; then what tells of quotas, so that none is taken for untold; then the
+     * rest, the highest usage figure last, which is the latest.
      */
     private static final Comparator<RateLimitSignal> LOUDEST_FIRST = Comparator.<RateLimitSignal>comparingInt(
                     BatchAnswer::rank)
@@ -62,7 +63,13 @@ final class BatchAnswer<S> {
     }
 
     private static int rank(RateLimitSignal signal) {
-        return signal.throttled() || signal.terminal() != null ? 0 : signal.status() >= 500 ? 1 : 2;
+        if (signal.throttled() || signal.terminal() != null) {
+            return 0;
+        }
+        if (signal.status() >= 500) {
+            return 1;
+        }
+        return use(signal) >= Ramp.USED ? 4 : signal.quotas().isEmpty() ? 3 : 2;
     }
 
     private static long waitNanos(RateLimitSignal signal) {

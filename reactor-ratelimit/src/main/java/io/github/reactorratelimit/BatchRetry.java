@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.function.Function;
 import reactor.core.publisher.Mono;
+import reactor.util.context.ContextView;
 
 /**
  * Sends batches whose parts are refused and fail one by one, inside an answer that looks like a success, such as Microsoft
@@ -98,7 +99,13 @@ public final class BatchRetry<P, S> {
         Objects.requireNonNull(batch, "batch");
         List<P> all = List.copyOf(parts);
         // onErrorStop: a strategy of the caller's would else swallow what belongs to a part.
-        return Mono.defer(() -> new BatchRun<>(calls, reader, most, all, each, batch).outcomes())
+        return Mono.deferContextual(
+                        context -> new BatchRun<>(calls, reader, most, all, inLane(each, context), batch).outcomes())
                 .onErrorStop();
+    }
+
+    private static Demand inLane(Demand each, ContextView context) {
+        String lane = RateLimitContext.laneOf(context);
+        return lane == null || each.lane() != null ? each : each.lane(lane);
     }
 }

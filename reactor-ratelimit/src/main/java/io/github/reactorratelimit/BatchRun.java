@@ -3,6 +3,7 @@ package io.github.reactorratelimit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
@@ -50,6 +51,7 @@ final class BatchRun<P, S> {
     }
 
     private Mono<Void> round() {
+        fit();
         List<List<BatchPart<P, S>>> batches = cut();
         return batches.isEmpty()
                 ? Mono.empty()
@@ -101,7 +103,7 @@ final class BatchRun<P, S> {
     }
 
     private void refused(List<BatchPart<P, S>> some, Demand demand, long rest, Throwable error) {
-        long fits = error instanceof RateLimitedException refusal ? fits(some.size(), demand, refusal) : 0;
+        long fits = error instanceof RateLimitedException refusal ? fits(some.size(), demand, refusal.limit()) : 0;
         if (fits > 0) {
             most = (int) Math.min(most, fits);
             some.forEach(part -> part.retries.rest(rest));
@@ -110,9 +112,29 @@ final class BatchRun<P, S> {
         }
     }
 
-    /** How many parts would pass a limit that is smaller than a batch; 0 if that is not why it was refused. */
-    private static long fits(int size, Demand demand, RateLimitedException refusal) {
-        Limit limit = refusal.limit();
+    /** As far as it is known without asking for a permit, so that nobody is told of refusals that refuse nothing. */
+    private void fit() {
+        long size = Math.min(
+                most,
+                parts.asked().stream().filter(BatchPart::isPending).limit(most).count());
+        while (size > 1) {
+            Demand demand = calls.priced(each.times((int) size));
+            size = fits((int) size, demand, refusing(demand));
+            most = size > 0 ? (int) size : most;
+        }
+    }
+
+    private @Nullable Limit refusing(Demand demand) {
+        try {
+            Decision now = calls.admission().estimate(demand);
+            return now.allowed() ? null : now.limit();
+        } catch (RuntimeException e) {
+            return null; // Asking for the permit will tell.
+        }
+    }
+
+    /** How many parts would pass a limit that is smaller than a batch; 0 if that is not why it refuses. */
+    private static long fits(int size, Demand demand, @Nullable Limit limit) {
         if (limit == null || size == 1) {
             return 0;
         }

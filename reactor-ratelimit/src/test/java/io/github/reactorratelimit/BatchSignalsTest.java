@@ -128,6 +128,23 @@ class BatchSignalsTest extends BatchScript {
     }
 
     @Test
+    void a_part_that_says_nothing_of_a_quota_does_not_forget_what_another_part_says() {
+        limiter = spec().learn().build();
+        then("p1", 200)
+                .then("p2", 200, "RateLimit-Limit", "10", "RateLimit-Remaining", "3", "RateLimit-Reset", "60")
+                .then("p1", 200)
+                .then("p2", 200, "RateLimit-Limit", "10", "RateLimit-Remaining", "6", "RateLimit-Reset", "60");
+        run(gets(2));
+        time.advance(ofMinutes(2));
+        start(Demand.one(), gets(2));
+        List<Asked> asked = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            asked.add(time.ask(limiter));
+        }
+        assertThat(asked.stream().filter(Asked::isGranted)).hasSize(6);
+    }
+
+    @Test
     void a_usage_figure_of_one_part_slows_down_though_later_parts_have_none() {
         limiter = spec().limit(Limit.inFlight(20)).dialect(figures()).build();
         then("p1", 200, "X-Usage", "0.9").then("p2", 200, "X-Usage", "0.85").then("p4", 404);

@@ -133,6 +133,21 @@ class BatchToldTest extends BatchScript {
     }
 
     @Test
+    void a_batch_that_is_cut_because_a_limit_is_smaller_is_refused_to_nobody() {
+        limiter = time.spec()
+                .limit(Limit.of(1_000, ofSeconds(10)), Limit.inFlight(5))
+                .lane("background", Share.of(0.5))
+                .listener(told)
+                .build();
+        batches()
+                .send(gets(4), Demand.one(), this::answers)
+                .contextWrite(RateLimitContext.lane("background"))
+                .subscribe();
+        assertThat(wire).extracting(each -> each.ids().size()).containsExactly(2, 2);
+        assertThat(told.take()).noneMatch(line -> line.contains("refused"));
+    }
+
+    @Test
     void parts_of_different_history_in_one_batch_are_an_attempt_of_the_oldest() {
         then("p1", 429, "Retry-After", "1").then("p1", 429, "Retry-After", "1").then("p2", 0);
         run(gets(2));
