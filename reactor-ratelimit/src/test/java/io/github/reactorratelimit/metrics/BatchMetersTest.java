@@ -67,18 +67,31 @@ class BatchMetersTest {
         List<List<BatchOutcome<int[]>>> result = new ArrayList<>();
         int[] sent = {0};
         BatchRetry.of(limiter.calls().retry(RetryPolicy.attempts(2)), new Reader())
-                .send(List.of(1, 2, 3, 4), Demand.one(), parts -> Mono.fromSupplier(() -> {
-                    boolean first = sent[0]++ == 0;
-                    return parts.stream()
-                            .map(id -> new int[] {id, id == 1 ? 200 : id == 4 ? 502 : first ? 429 : 200})
-                            .toList();
-                }))
+                .send(
+                        List.of(1, 2, 3, 4),
+                        Demand.one(),
+                        parts -> Mono.fromSupplier(() -> {
+                            boolean first = sent[0]++ == 0;
+                            return parts.stream()
+                                    .map(id -> new int[] {id, id == 1 ? 200 : id == 4 ? 502 : first ? 429 : 200})
+                                    .toList();
+                        }))
                 .subscribe(result::add);
         time.advanceTimeBy(ofMinutes(1));
 
-        assertThat(result.get(0)).filteredOn(outcome -> outcome.failure().isPresent()).hasSize(1);
-        assertThat(registry.get("ratelimit.refusals").tag("status", "429").counter().count()).isEqualTo(2);
-        assertThat(registry.get("ratelimit.retries").tag("reason", "throttled").counter().count()).isEqualTo(1);
+        assertThat(result.get(0))
+                .filteredOn(outcome -> outcome.failure().isPresent())
+                .hasSize(1);
+        assertThat(registry.get("ratelimit.refusals")
+                        .tag("status", "429")
+                        .counter()
+                        .count())
+                .isEqualTo(2);
+        assertThat(registry.get("ratelimit.retries")
+                        .tag("reason", "throttled")
+                        .counter()
+                        .count())
+                .isEqualTo(1);
         assertThat(registry.get("ratelimit.exhausted").counter().count()).isEqualTo(1);
         assertThat(registry.get("ratelimit.acquire").tag("outcome", "granted").timers())
                 .extracting(timer -> timer.count())
