@@ -130,10 +130,10 @@ class BatchSignalsTest extends BatchScript {
     @Test
     void a_part_that_says_nothing_of_a_quota_does_not_forget_what_another_part_says() {
         limiter = spec().learn().build();
-        then("p1", 200)
-                .then("p2", 200, "RateLimit-Limit", "10", "RateLimit-Remaining", "3", "RateLimit-Reset", "60")
-                .then("p1", 200)
-                .then("p2", 200, "RateLimit-Limit", "10", "RateLimit-Remaining", "6", "RateLimit-Reset", "60");
+        then("p2", 200)
+                .then("p1", 200, "RateLimit-Limit", "10", "RateLimit-Remaining", "3", "RateLimit-Reset", "60")
+                .then("p2", 200)
+                .then("p1", 200, "RateLimit-Limit", "10", "RateLimit-Remaining", "6", "RateLimit-Reset", "60");
         run(gets(2));
         time.advance(ofMinutes(2));
         start(Demand.one(), gets(2));

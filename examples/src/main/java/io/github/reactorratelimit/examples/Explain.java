@@ -45,8 +45,8 @@ public final class Explain {
             case "discord" -> Dialects.discord();
             default ->
                 throw new IllegalArgumentException(
-                        "a dialect is one of standard, github, microsoftgraph, microsoftgraphbatch, openai, anthropic and"
-                                + " discord, was " + name);
+                        "a dialect is one of standard, github, microsoftgraph, microsoftgraphbatch, openai, anthropic"
+                                + " and discord, was " + name);
         };
     }
 

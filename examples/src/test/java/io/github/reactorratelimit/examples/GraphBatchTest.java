@@ -186,11 +186,10 @@ class GraphBatchTest {
                 .containsExactly(
                         200, 200, 200, 200, 200, 200, 200, 200, 502, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200,
                         200);
-        assertThat(counts(log, false))
-                .hasSize(20)
-                .containsEntry("4", 2L)
-                .containsEntry("9", 1L);
-        assertThat(counts(log, true)).hasSize(19).allSatisfy((page, made) -> assertThat(made).isEqualTo(1));
+        assertThat(counts(log, false)).hasSize(20).containsEntry("4", 2L).containsEntry("9", 1L);
+        assertThat(counts(log, true))
+                .hasSize(19)
+                .allSatisfy((page, made) -> assertThat(made).isEqualTo(1));
         assertThat(asked(log)).hasSize(21);
         assertThat(log.count(BATCH)).isEqualTo(2);
     }
@@ -198,8 +197,7 @@ class GraphBatchTest {
     @Test
     void a_page_that_was_refused_is_made_once_and_one_that_failed_is_not_made_again() {
         SimulatedService service = refusing().simulate().on(time::scheduler).latency(ofMillis(50), ofMillis(50));
-        assertTheFailedPageIsTheOnlyOneThatIsMissing(
-                send(time.limiter(roomy()), service, pages()), service.log());
+        assertTheFailedPageIsTheOnlyOneThatIsMissing(send(time.limiter(roomy()), service, pages()), service.log());
         try (RateLimitedServer server = refusing().start()) {
             HttpClient http = HttpClient.create().baseUrl(server.baseUrl());
             assertTheFailedPageIsTheOnlyOneThatIsMissing(
@@ -224,15 +222,14 @@ class GraphBatchTest {
     private static OneNoteRules troubled(Random random) {
         OneNoteRules rules = OneNoteRules.create();
         for (int n = 1; n <= 20; n++) {
-            Reply reply =
-                    switch (random.nextInt(10)) {
-                        case 0 -> Reply.status(429);
-                        case 1 -> Reply.status(429).header("Retry-After", "" + random.nextInt(9));
-                        case 2 -> Reply.status(502);
-                        case 3 -> Reply.status(503);
-                        case 4 -> Reply.status(504);
-                        default -> null;
-                    };
+            Reply reply = switch (random.nextInt(10)) {
+                case 0 -> Reply.status(429);
+                case 1 -> Reply.status(429).header("Retry-After", "" + random.nextInt(9));
+                case 2 -> Reply.status(502);
+                case 3 -> Reply.status(503);
+                case 4 -> Reply.status(504);
+                default -> null;
+            };
             rules = reply == null ? rules : rules.fault(Fault.nth(n, reply));
         }
         return rules;
@@ -242,7 +239,8 @@ class GraphBatchTest {
     void whatever_goes_wrong_with_twenty_parts_nothing_is_lost_and_nothing_doubled() {
         for (int seed = 0; seed < 100; seed++) {
             Random random = new Random(seed);
-            SimulatedService service = troubled(random).simulate().on(time::scheduler).latency(ofMillis(50), ofMillis(50));
+            SimulatedService service =
+                    troubled(random).simulate().on(time::scheduler).latency(ofMillis(50), ofMillis(50));
             List<Part> parts = mixed(random);
             List<BatchOutcome<Answer>> outcomes = send(time.limiter(roomy()), service, parts);
             Map<String, Long> wire = counts(service.log(), false);
@@ -251,9 +249,16 @@ class GraphBatchTest {
                 Part part = parts.get(i);
                 BatchOutcome<Answer> outcome = outcomes.get(i);
                 boolean made = served.containsKey(part.id());
-                assertThat(outcome.sends()).as("wire of %s, seed %d", part, seed).isEqualTo(wire.getOrDefault(part.id(), 0L).intValue());
-                assertThat(served.getOrDefault(part.id(), 0L)).as("served of %s, seed %d", part, seed).isLessThanOrEqualTo(1);
-                assertThat(outcome.answer().map(Answer::status).filter(status -> status == 200).isPresent())
+                assertThat(outcome.sends())
+                        .as("wire of %s, seed %d", part, seed)
+                        .isEqualTo(wire.getOrDefault(part.id(), 0L).intValue());
+                assertThat(served.getOrDefault(part.id(), 0L))
+                        .as("served of %s, seed %d", part, seed)
+                        .isLessThanOrEqualTo(1);
+                assertThat(outcome.answer()
+                                .map(Answer::status)
+                                .filter(status -> status == 200)
+                                .isPresent())
                         .as("outcome of %s, seed %d", part, seed)
                         .isEqualTo(made);
                 boolean read = part.method().equals("GET") && part.dependsOn().isEmpty();
@@ -290,11 +295,13 @@ class GraphBatchTest {
                     Objects.requireNonNull(new GraphBatch(roomy().build(), GraphBatch.over(http, "anna"))
                             .send(pages(), "anna")
                             .block(ofSeconds(30)));
-            assertThat(outcomes).hasSize(20).allSatisfy(outcome -> assertThat(outcome.failure())
-                    .get()
-                    .isInstanceOf(GraphBatch.NoAnswers.class)
-                    .extracting(Throwable::getMessage)
-                    .isEqualTo("the batch was answered with a 502"));
+            assertThat(outcomes)
+                    .hasSize(20)
+                    .allSatisfy(outcome -> assertThat(outcome.failure())
+                            .get()
+                            .isInstanceOf(GraphBatch.NoAnswers.class)
+                            .extracting(Throwable::getMessage)
+                            .isEqualTo("the batch was answered with a 502"));
             assertThat(server.log().count()).isEqualTo(1);
         }
     }
