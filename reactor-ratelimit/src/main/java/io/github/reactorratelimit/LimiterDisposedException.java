@@ -17,6 +17,7 @@ public final class LimiterDisposedException extends RateLimitException {
                 cause);
     }
 
+    /** A copy: all parts of a batch are refused by one, each after failures of its own. */
     @Override
     RateLimitException after(Throwable last, boolean sent) {
         LimiterDisposedException after = new LimiterDisposedException(limiter(), keys(), getCause());
