@@ -7,6 +7,7 @@ import io.github.reactorratelimit.RateLimitListener.Queue;
 import io.github.reactorratelimit.Ticket.Stage;
 import io.github.reactorratelimit.Tree.KeyLimits;
 import io.github.reactorratelimit.WaitingRoom.Leaving;
+import io.github.reactorratelimit.WaitingRoom.Word;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.util.HashMap;
 import java.util.List;
@@ -376,7 +377,7 @@ final class Admission {
             if (ticket.stage() == Stage.HELD || !release) {
                 // The server did not count it, as GitHub doesn't count a 304.
                 free = signal.cost() == 0 && room.correct(now, ticket, Limit.REQUESTS, 0);
-                throttle = room.hear(now, ticket, signal, pauseNanos, random);
+                throttle = room.hear(now, ticket, signal, Word.ALL, pauseNanos, random);
             }
             others = room.others().take();
             if (release) {
@@ -402,6 +403,49 @@ final class Admission {
             tell(herald, ticket, heldNanos, ending);
         }
         return out;
+    }
+
+    /**
+     * Hears an answer that is several responses in one, each for itself and all before anything else is decided. Listeners
+     * are told the last of them first, so that what they know last of the attempt is the first.
+     *
+     * @param actual what the attempt costs, by what the server counts
+     */
+    void hearAll(Ticket ticket, List<RateLimitSignal> signals, long actual, long pauseNanos) {
+        double random = settings.random().getAsDouble();
+        @Nullable Throttle[] throttles = new @Nullable Throttle[signals.size()];
+        Scheduler scheduler = clock.scheduler();
+        long raw = scheduler.now(TimeUnit.NANOSECONDS);
+        boolean counts;
+        boolean corrected = false;
+        Ticket out;
+        synchronized (monitor) {
+            long now = begin(scheduler, raw);
+            counts = ticket.stage() == Stage.HELD || ticket.stage() == Stage.RELEASED;
+            if (counts && actual != ticket.demand.requests()) {
+                corrected = room.correct(now, ticket, Limit.REQUESTS, actual);
+            }
+            for (int i = 0; counts && i < throttles.length; i++) {
+                boolean last = i == throttles.length - 1;
+                Word word = last ? Word.LAST : Word.ONE;
+                throttles[i] = room.hear(now, ticket, signals.get(i), word, last ? pauseNanos : 0, random);
+            }
+            out = finish(now);
+        }
+        Throttle.log(settings.name(), throttles);
+        if (herald != null && counts) {
+            for (int i = throttles.length - 1; i >= 0; i--) {
+                Throttle throttle = throttles[i];
+                if (signals.get(i).status() != 0) {
+                    herald.answered(ticket, signals.get(i), throttle == null ? 0 : throttle.waitNanos());
+                }
+            }
+            if (corrected) {
+                herald.settled(ticket, Limit.REQUESTS, actual);
+            }
+        }
+        tellNews();
+        carryOut(out);
     }
 
     /** The attempt was sent and not answered in time. */

@@ -128,11 +128,9 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private void ask() {
         Retries behind = retries;
         try {
-            long longest = behind == null
-                    ? Math.min(demand.maxWaitNanos(), operator().policy().deadlineNanos())
-                    : behind.leftNanos(admission().now());
+            long longest = patienceNanos();
             long rest = behind == null ? 0 : behind.takeRest();
-            if (behind != null && longest == 0) {
+            if (longest == 0 && behind != null && behind.leftNanos(admission().now()) == 0) {
                 rest = Math.max(1, rest); // The deadline is here: even a free permit comes too late.
             }
             if (operator().failsFast()) {
@@ -145,6 +143,14 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
             }
             actual.onError(e);
         }
+    }
+
+    /** How long it may wait for its permit. */
+    long patienceNanos() {
+        Retries behind = retries;
+        return behind == null
+                ? Math.min(demand.maxWaitNanos(), operator().policy().deadlineNanos())
+                : behind.leftNanos(admission().now());
     }
 
     @Override
@@ -438,7 +444,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     }
 
     /** Looks at the first element: false if it is a response that is not handed on. */
-    private boolean handsOn(T element) {
+    boolean handsOn(T element) {
         ResponseReader<? super T> reader = operator().readerOf(element);
         if (reader == null || isHeardInside()) {
             return true;
@@ -504,10 +510,15 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         } else if (release) {
             out = admission().released(this);
         }
-        if (retries == null || !retries.isFailing()) {
+        if (earns()) {
             operator().budget().returnSuccess();
         }
         return out;
+    }
+
+    /** Whether it is a success to the retry budget. */
+    boolean earns() {
+        return retries == null || !retries.isFailing();
     }
 
     @Override

@@ -3,57 +3,104 @@ package io.github.reactorratelimit;
 import io.github.reactorratelimit.signal.Headers;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import reactor.core.Exceptions;
 
-/** What a batch was answered with, part by part. */
-final class BatchAnswer<S> extends BatchHead {
+/**
+ * What a batch was answered with, part by part. Every answer is heard, whether it belongs to a part or not; of two answers
+ * to one part the one counts that says that the server acted.
+ */
+final class BatchAnswer<S> {
 
     /** One answer as it was read. */
-    record Read<S>(S answer, int status, Headers headers, RateLimitSignal signal) {
+    record Read<S>(S answer, RateLimitSignal signal) {
 
-        /** Refusals before failures before the rest, and of each the longest wait, or the highest use. */
-        boolean isLouderThan(Read<S> other) {
-            int rank = Integer.compare(rank(), other.rank());
-            int wait = Long.compare(waitNanos(), other.waitNanos());
-            return rank != 0 ? rank > 0 : wait != 0 ? wait > 0 : use() > other.use();
-        }
-
-        private int rank() {
-            return signal.throttled() ? 3 : status == 503 ? 2 : signal.delay() != null ? 1 : 0;
-        }
-
-        private long waitNanos() {
-            Duration delay = signal.delay();
-            return delay == null ? -1 : Exact.nanos(delay);
-        }
-
-        private double use() {
-            return Double.isNaN(signal.usage()) ? 0 : signal.usage();
+        private boolean passes() {
+            return Outcome.of(signal) == Outcome.PASSES;
         }
     }
 
-    private final Map<Object, Read<S>> byId = new HashMap<>();
+    /**
+     * The order in which they are heard: refusals first, the longest wait of all first, so that no good answer beside one
+     * is taken for the end of it; then failures; then what tells of quotas, so that none is taken for untold; then the
+     * rest, the highest usage figure last, which is the latest.
+     */
+    private static final Comparator<RateLimitSignal> LOUDEST_FIRST = Comparator.<RateLimitSignal>comparingInt(
+                    BatchAnswer::rank)
+            .thenComparing(Comparator.<RateLimitSignal>comparingLong(BatchAnswer::waitNanos)
+                    .reversed())
+            .thenComparingDouble(BatchAnswer::use);
 
-    BatchAnswer(List<? extends S> answers, BatchReader<?, S> reader, RateLimitOperator operator) {
-        Read<S> loudest = null;
+    private final Map<Object, Read<S>> byId = new HashMap<>();
+    private final List<RateLimitSignal> signals = new ArrayList<>();
+    private @Nullable Throwable unreadable;
+
+    BatchAnswer(List<? extends @Nullable S> answers, BatchReader<?, S> reader, RateLimitOperator operator) {
         for (S answer : answers) {
-            Headers lines = reader.headers(answer);
-            int code = reader.status(answer);
-            Read<S> read = new Read<>(answer, code, lines, operator.read(code, lines));
-            byId.put(reader.idOf(answer), read);
-            loudest = loudest == null || read.isLouderThan(loudest) ? read : loudest;
+            if (answer != null) {
+                read(answer, reader, operator);
+            }
         }
-        if (loudest != null) {
-            status = loudest.status;
-            headers = loudest.headers;
+        signals.sort(LOUDEST_FIRST);
+    }
+
+    private void read(S answer, BatchReader<?, S> reader, RateLimitOperator operator) {
+        try {
+            int status = reader.status(answer);
+            Headers headers = reader.headers(answer);
+            Read<S> read = new Read<>(answer, operator.read(status, headers));
+            signals.add(read.signal);
+            byId.merge(reader.idOf(answer), read, (known, other) -> known.passes() ? known : other);
+        } catch (Throwable e) {
+            Exceptions.throwIfJvmFatal(e);
+            unreadable = e; // The other parts have their answers all the same.
         }
+    }
+
+    private static int rank(RateLimitSignal signal) {
+        if (signal.throttled() || signal.terminal() != null) {
+            return 0;
+        }
+        if (signal.status() >= 500) {
+            return 1;
+        }
+        return use(signal) >= Ramp.USED ? 4 : signal.quotas().isEmpty() ? 3 : 2;
+    }
+
+    private static long waitNanos(RateLimitSignal signal) {
+        Duration delay = signal.delay();
+        return delay == null ? -1 : Exact.nanos(delay);
+    }
+
+    private static double use(RateLimitSignal signal) {
+        double usage = Usage.of(signal);
+        return Double.isNaN(usage) ? -1 : usage;
     }
 
     @Nullable
     Read<S> to(Object id) {
         return byId.get(id);
+    }
+
+    /** Whether the server does not count this part. */
+    boolean isFree(Object id) {
+        Read<S> read = byId.get(id);
+        return read != null && read.signal.cost() == 0;
+    }
+
+    /** Why the answer to a part that has none may be among those that could not be read; null if all could. */
+    @Nullable
+    Throwable unreadable() {
+        return unreadable;
+    }
+
+    /** What is to be heard, in order. */
+    List<RateLimitSignal> signals() {
+        return signals;
     }
 }

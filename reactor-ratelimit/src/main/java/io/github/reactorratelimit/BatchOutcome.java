@@ -30,8 +30,9 @@ public final class BatchOutcome<S> {
     }
 
     /**
-     * Why the part was given up: {@link RetriesExhaustedException}, {@link TerminalThrottleException}, a refusal of the
-     * limiter's own, or what its batch failed with.
+     * Why the part was given up: {@link RetriesExhaustedException}, also if a part failed that it depends on; {@link
+     * TerminalThrottleException}; a refusal of the limiter's own; or what its batch failed with. {@link
+     * RateLimitException#mayHaveBeenSent} tells whether the server may have acted on it.
      *
      * @return the failure, empty if the answer stands
      */
@@ -40,7 +41,7 @@ public final class BatchOutcome<S> {
     }
 
     /**
-     * How often the part was sent, as far as it is known.
+     * How often the part was sent; attempts of which it is known that nothing reached the server do not count.
      *
      * @return the number, 0 if it never was
      */

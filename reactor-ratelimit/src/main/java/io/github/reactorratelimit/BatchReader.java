@@ -6,7 +6,7 @@ import java.util.List;
 
 /**
  * How {@link BatchRetry} sees the parts of a batch. Called on the thread that subscribes or that emits the answer; must not
- * block.
+ * block. If it throws on an answer, the parts that are left without one fail with that.
  *
  * @param <P> a part as it is asked
  * @param <S> a part as it is answered
@@ -22,7 +22,8 @@ public interface BatchReader<P, S> {
     Object id(P part);
 
     /**
-     * Which part an answer belongs to; answers may come in any order.
+     * Which part an answer belongs to; answers may come in any order. One that belongs to none is heard and left out; of
+     * two to one part the one counts that is no refusal and no failure.
      *
      * @param answer the part as it is answered
      * @return the id of the part
@@ -56,7 +57,7 @@ public interface BatchReader<P, S> {
     }
 
     /**
-     * The parts that have to succeed first. Default: none.
+     * The parts of the same call that have to succeed first; they may be asked in any order. Default: none.
      *
      * @param part the part as it is asked
      * @return their ids

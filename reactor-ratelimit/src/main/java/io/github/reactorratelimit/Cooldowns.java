@@ -61,9 +61,11 @@ final class Cooldowns {
      * Hears what the response to a permit said; what was closed, or null.
      *
      * @param first this is the first that is heard of an attempt
+     * @param last this is all, or the last, that its answer says
      */
     @Nullable
-    Throttle hear(long now, Node leaf, Ticket ticket, RateLimitSignal signal, double random, boolean first) {
+    Throttle hear(
+            long now, Node leaf, Ticket ticket, RateLimitSignal signal, double random, boolean first, boolean last) {
         for (Node node = leaf; node != null; node = node.parent) {
             node.advance(now);
         }
@@ -75,8 +77,8 @@ final class Cooldowns {
         if (signal.throttled()) {
             return refused(now, leaf, ticket.generation, signal, random);
         }
-        used(now, leaf, ticket, signal);
-        if (signal.status() < 500) {
+        used(now, leaf, ticket, signal, last);
+        if (signal.status() < 500 && last) {
             answered(now, leaf, ticket.generation);
         }
         Duration delay = signal.delay();
@@ -97,7 +99,7 @@ final class Cooldowns {
     }
 
     /** A usage figure slows its scope down before anybody is refused. */
-    private void used(long now, Node leaf, Ticket ticket, RateLimitSignal signal) {
+    private void used(long now, Node leaf, Ticket ticket, RateLimitSignal signal, boolean last) {
         double usage = Usage.of(signal);
         if (usage >= Ramp.USED) {
             Node node = about(leaf, signal);
@@ -105,8 +107,8 @@ final class Cooldowns {
             changed = true;
             return;
         }
-        if (signal.status() >= 500) {
-            return; // A failure is no all clear.
+        if (signal.status() >= 500 || !last) {
+            return; // A failure is no all clear, and neither is one part of a batch.
         }
         for (Node node = leaf; node != null; node = node.parent) {
             if (node.ramp != null && node.ramp.used(now, usage, ticket, generations)) {

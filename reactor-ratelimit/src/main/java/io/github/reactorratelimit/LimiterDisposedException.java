@@ -16,4 +16,12 @@ public final class LimiterDisposedException extends RateLimitException {
                         + (cause == null ? "" : ", because its scheduler rejected a timer") + ".",
                 cause);
     }
+
+    /** A copy: all parts of a batch are refused by one, each after failures of its own. */
+    @Override
+    RateLimitException after(Throwable last, boolean sent) {
+        LimiterDisposedException after = new LimiterDisposedException(limiter(), keys(), getCause());
+        after.addSuppressed(last);
+        return after.sentBefore(sent);
+    }
 }

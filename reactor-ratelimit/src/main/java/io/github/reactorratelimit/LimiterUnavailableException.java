@@ -17,4 +17,12 @@ public final class LimiterUnavailableException extends RateLimitException {
                         + ". Choose failOpen to go on with a part of the limits meanwhile.",
                 cause);
     }
+
+    /** A copy: all parts of a batch are refused by one, each after failures of its own. */
+    @Override
+    RateLimitException after(Throwable last, boolean sent) {
+        LimiterUnavailableException after = new LimiterUnavailableException(limiter(), keys(), getCause());
+        after.addSuppressed(last);
+        return after.sentBefore(sent);
+    }
 }

@@ -38,11 +38,6 @@ final class MonoLimit<T> extends Mono<T> implements Limited<T> {
         return onAssembly(new MonoLimit<>(operator, demand, demandBy, source, null));
     }
 
-    /** What {@link #plain} gives, as the attempt after others that are behind it. */
-    static <T> Mono<T> again(RateLimitOperator operator, Demand demand, Publisher<? extends T> source, Retries behind) {
-        return onAssembly(new MonoAgain<>(new MonoLimit<>(operator, demand, null, source, null), behind));
-    }
-
     /** An adapter's call, which tells when it is sent and what its response head said. */
     static <T> Mono<T> exchange(
             RateLimitOperator operator,

@@ -36,8 +36,8 @@ public interface RateLimitListener {
     default void changed(RateLimiter limiter) {}
 
     /**
-     * An attempt of a call begins, on the thread that asks. Only attempts of {@link RateLimitOperator#limit} and of adapters
-     * come here, before {@link #asked}.
+     * An attempt of a call begins, on the thread that asks. Only attempts of {@link RateLimitOperator#limit}, of batches and of
+     * adapters come here, before {@link #asked}.
      *
      * @param who the attempt
      * @param caller the Reactor Context of the caller
@@ -89,14 +89,14 @@ public interface RateLimitListener {
     default void left(Subject who, Duration waited) {}
 
     /**
-     * The request is written. Only adapters tell.
+     * The request is written. Only adapters tell, and {@link BatchRetry}.
      *
      * @param who whose request
      */
     default void sent(Subject who) {}
 
     /**
-     * A response was heard at its head.
+     * A response was heard at its head. Of a batch that is each of its parts, the one with most to say last.
      *
      * @param who whose response
      * @param signal what it says
@@ -136,7 +136,7 @@ public interface RateLimitListener {
     default void retried(Subject who, Retry retry) {}
 
     /**
-     * A call gives up: it was tried as often as it may be.
+     * A call, or a part of a batch, gives up: it was tried as often as it may be.
      *
      * @param who its last attempt
      * @param why attempts, time waited, the last failure

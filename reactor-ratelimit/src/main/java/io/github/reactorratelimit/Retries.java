@@ -69,6 +69,11 @@ final class Retries {
         restNanos = nanos;
     }
 
+    /** Goes on where so many attempts were made. */
+    void goesOn(int behind) {
+        attempts = behind;
+    }
+
     /** How long the next attempt will rest. */
     long restNanos() {
         return restNanos;

@@ -197,11 +197,6 @@ public final class RetryPolicy {
         return new RetryPolicy(attempts, refusals, backoff, unavailable, deadlineNanos, timeoutNanos, budget, true);
     }
 
-    /** The same, for something that is tried again from outside, whatever it was answered. */
-    RetryPolicy once() {
-        return withAttempts(1).refusals(0).returnLastResponse();
-    }
-
     int attempts() {
         return attempts;
     }

@@ -36,6 +36,27 @@ final class Throttle {
         LOG.atLevel(signal.throttled() ? Level.WARN : Level.INFO).log(LINE, figures(limiter));
     }
 
+    /** Of an answer that is several responses in one; what closes a scope no longer than another of them is not repeated. */
+    static void log(String limiter, @Nullable Throttle... all) {
+        for (int i = 0; i < all.length; i++) {
+            Throttle one = all[i];
+            boolean said = one == null;
+            for (int before = 0; one != null && before < i; before++) {
+                said |= one.addsNothingTo(all[before]);
+            }
+            if (one != null && !said) {
+                one.log(limiter);
+            }
+        }
+    }
+
+    private boolean addsNothingTo(@Nullable Throttle other) {
+        return other != null
+                && keys.equals(other.keys)
+                && signal.throttled() == other.signal.throttled()
+                && waitNanos <= other.waitNanos;
+    }
+
     private Object[] figures(String limiter) {
         Quota quota = decisive();
         return new Object[] {

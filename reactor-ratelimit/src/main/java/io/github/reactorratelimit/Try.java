@@ -46,6 +46,10 @@ abstract class Try extends Ticket {
         return heardInside;
     }
 
+    boolean isRetriedInside() {
+        return retriedInside;
+    }
+
     /** What becomes of a response: null if it is handed on, else what the try ends with. */
     @Nullable
     Throwable judge(RateLimitSignal signal) {
@@ -135,7 +139,7 @@ abstract class Try extends Ticket {
         return exhausted;
     }
 
-    private void tellProxy(@Nullable Failure failure, Throwable error) {
+    final void tellProxy(@Nullable Failure failure, Throwable error) {
         Herald herald = admission().herald();
         String proxy = failure == null ? null : failure.proxy();
         if (herald != null && proxy != null) {

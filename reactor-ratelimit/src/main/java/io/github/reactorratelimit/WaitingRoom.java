@@ -404,9 +404,19 @@ final class WaitingRoom {
         ticket.at = now;
     }
 
+    /** What a signal is of an answer. */
+    enum Word {
+        /** All that it says. */
+        ALL,
+        /** What one of several responses in it says. */
+        ONE,
+        /** What the last of them says. */
+        LAST
+    }
+
     /** Hears a response: its head, what it says about limits, and a pause that its failure calls for. */
     @Nullable
-    Throttle hear(long now, Ticket ticket, RateLimitSignal signal, long pauseNanos, double random) {
+    Throttle hear(long now, Ticket ticket, RateLimitSignal signal, Word word, long pauseNanos, double random) {
         boolean granted = ticket.stage() == Stage.HELD || ticket.stage() == Stage.RELEASED;
         if (!granted || slot(ticket).node.forgotten) {
             return null;
@@ -421,8 +431,8 @@ final class WaitingRoom {
         if (signal.bucket() != null) {
             leaf = joined(now, leaf, ticket.demand, signal.bucket());
         }
-        Throttle throttle = cooldowns.hear(now, leaf, ticket, signal, random, first);
-        Throttle rest = first || ticket.tells() == Ticket.Tells.NOTHING
+        Throttle throttle = cooldowns.hear(now, leaf, ticket, signal, random, first, word != Word.ONE);
+        Throttle rest = first || word != Word.ALL || ticket.tells() == Ticket.Tells.NOTHING
                 ? breakers.answered(now, leaf, ticket.generation, signal, random)
                 : null;
         throttle = rest != null ? rest : throttle;

@@ -6,7 +6,7 @@ import reactor.util.context.Context;
 import reactor.util.context.ContextView;
 
 /** An attempt that listeners are told of, for one element or many. */
-final class WatchedAttempt<T> extends FluxAttempt<T> {
+class WatchedAttempt<T> extends FluxAttempt<T> {
 
     private @Nullable Watch watch;
 
@@ -15,23 +15,23 @@ final class WatchedAttempt<T> extends FluxAttempt<T> {
     }
 
     @Override
-    ContextView caller() {
+    final ContextView caller() {
         return callersContext();
     }
 
     @Override
-    void watchedBy(Watch watching) {
+    final void watchedBy(Watch watching) {
         watch = watching;
     }
 
     @Override
     @Nullable
-    Watch watched() {
+    final Watch watched() {
         return watch;
     }
 
     @Override
-    Context seen(Context marked) {
+    final Context seen(Context marked) {
         Herald herald = admission().herald();
         return herald == null || watch == null ? marked : herald.context(watch, marked);
     }

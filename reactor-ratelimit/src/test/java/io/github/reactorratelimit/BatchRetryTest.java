@@ -6,150 +6,16 @@ import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.reactorratelimit.signal.Headers;
 import java.net.ConnectException;
 import java.net.SocketException;
-import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Collection;
-import java.util.Deque;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Mono;
 import reactor.test.subscriber.TestSubscriber;
 
-class BatchRetryTest { // B40
-
-    private record Part(String id, boolean idempotent, List<String> dependsOn) {}
-
-    private record Answer(String id, int status, List<String> lines) {}
-
-    /** A batch as it came over the wire. */
-    private record Wire(Duration at, List<String> ids) {}
-
-    private static final class Reader implements BatchReader<Part, Answer> {
-
-        @Override
-        public Object id(Part part) {
-            return part.id;
-        }
-
-        @Override
-        public Object idOf(Answer answer) {
-            return answer.id;
-        }
-
-        @Override
-        public int status(Answer answer) {
-            return answer.status;
-        }
-
-        @Override
-        public Headers headers(Answer answer) {
-            return Headers.of(answer.lines.toArray(new String[0]));
-        }
-
-        @Override
-        public boolean isIdempotent(Part part) {
-            return part.idempotent;
-        }
-
-        @Override
-        public Collection<?> dependsOn(Part part) {
-            return part.dependsOn;
-        }
-    }
-
-    private final VirtualTime time = new VirtualTime();
-    private final List<Wire> wire = new ArrayList<>();
-    private final Map<String, Deque<Answer>> script = new HashMap<>();
-    private final Deque<Throwable> broken = new ArrayDeque<>();
-    private RateLimiter limiter = time.spec().random(() -> 0.5).build();
-    private RetryPolicy policy = RetryPolicy.standard();
-    private int most = 20;
-
-    private static Part get(String id, String... dependsOn) {
-        return new Part(id, true, List.of(dependsOn));
-    }
-
-    private static Part post(String id, String... dependsOn) {
-        return new Part(id, false, List.of(dependsOn));
-    }
-
-    private static List<Part> gets(int count) {
-        List<Part> parts = new ArrayList<>();
-        for (int i = 1; i <= count; i++) {
-            parts.add(get("p" + i));
-        }
-        return parts;
-    }
-
-    private BatchRetryTest then(String id, int status, String... lines) {
-        script.computeIfAbsent(id, key -> new ArrayDeque<>()).add(new Answer(id, status, List.of(lines)));
-        return this;
-    }
-
-    private Mono<List<Answer>> answer(List<Part> parts) {
-        return Mono.fromCallable(() -> {
-            wire.add(new Wire(time.elapsed(), parts.stream().map(Part::id).toList()));
-            Throwable failure = broken.poll();
-            if (failure instanceof Exception e) {
-                throw e;
-            }
-            List<Answer> answers = new ArrayList<>();
-            for (Part part : parts) {
-                Deque<Answer> next = script.getOrDefault(part.id, new ArrayDeque<>());
-                Answer scripted = next.poll();
-                if (scripted == null || scripted.status != 0) {
-                    answers.add(0, scripted == null ? new Answer(part.id, 200, List.of()) : scripted);
-                }
-            }
-            return answers;
-        });
-    }
-
-    private TestSubscriber<List<BatchOutcome<Answer>>> start(Demand demand, List<Part> parts) {
-        RateLimitOperator calls = limiter.calls().retry(policy).failures(error -> {
-            if (error instanceof ConnectException) {
-                return Failure.notSent();
-            }
-            return error instanceof SocketException ? Failure.interrupted() : null;
-        });
-        TestSubscriber<List<BatchOutcome<Answer>>> result = TestSubscriber.create();
-        BatchRetry.of(calls, new Reader())
-                .atMost(most)
-                .send(parts, demand, this::answer)
-                .subscribe(result);
-        return result;
-    }
-
-    private List<BatchOutcome<Answer>> run(List<Part> parts) {
-        TestSubscriber<List<BatchOutcome<Answer>>> result = start(Demand.one(), parts);
-        time.advance(ofHours(2));
-        return result.getReceivedOnNext().get(0);
-    }
-
-    private static List<String> texts(List<BatchOutcome<Answer>> outcomes) {
-        return outcomes.stream().map(BatchRetryTest::text).toList();
-    }
-
-    private static String text(BatchOutcome<Answer> outcome) {
-        String answer =
-                outcome.answer().map(known -> known.id + "=" + known.status).orElse("none");
-        return answer
-                + outcome.failure()
-                        .map(why -> " " + why.getClass().getSimpleName())
-                        .orElse("")
-                + " ×" + outcome.sends();
-    }
-
-    private static Wire at(Duration at, String... ids) {
-        return new Wire(at, List.of(ids));
-    }
+class BatchRetryTest extends BatchScript { // B40
 
     @Test
     void only_refused_parts_are_sent_again_after_the_longest_hint_and_the_order_stays() {
@@ -198,14 +64,14 @@ class BatchRetryTest { // B40
         limiter.tryAcquire();
         run(gets(20));
         assertThat(wire).hasSize(1);
-        assertThat(wire.get(0).at).isBetween(ofSeconds(60), ofSeconds(61));
+        assertThat(wire.get(0).at()).isBetween(ofSeconds(60), ofSeconds(61));
     }
 
     @Test
     void a_limit_that_is_smaller_than_the_batch_makes_several_of_it() {
         limiter = time.limiter(Limit.of(1_000, ofMinutes(1)), Limit.inFlight(5));
         assertThat(run(gets(12))).allMatch(outcome -> outcome.sends() == 1);
-        assertThat(wire).extracting(each -> each.ids.size()).containsExactly(5, 5, 2);
+        assertThat(wire).extracting(each -> each.ids().size()).containsExactly(5, 5, 2);
     }
 
     @Test
@@ -215,7 +81,7 @@ class BatchRetryTest { // B40
                 .costs(demand -> demand.cost("points", 3 * demand.cost(Limit.REQUESTS)))
                 .build();
         assertThat(run(gets(7))).allMatch(outcome -> outcome.sends() == 1);
-        assertThat(wire).extracting(each -> each.ids.size()).containsExactly(3, 3, 1);
+        assertThat(wire).extracting(each -> each.ids().size()).containsExactly(3, 3, 1);
     }
 
     @Test
@@ -226,7 +92,7 @@ class BatchRetryTest { // B40
                 .build();
         start(Demand.one().lane("background"), gets(10));
         time.advance(ofMinutes(1));
-        assertThat(wire).extracting(each -> each.ids.size()).containsExactly(5, 5);
+        assertThat(wire).extracting(each -> each.ids().size()).containsExactly(5, 5);
     }
 
     @Test
@@ -234,7 +100,7 @@ class BatchRetryTest { // B40
         limiter = time.limiter(Limit.total(7));
         assertThat(run(gets(8)).stream().filter(outcome -> outcome.answer().isPresent()))
                 .hasSize(7);
-        assertThat(wire).extracting(each -> each.ids.size()).containsExactly(4, 2, 1);
+        assertThat(wire).extracting(each -> each.ids().size()).containsExactly(4, 2, 1);
     }
 
     @Test
@@ -252,7 +118,7 @@ class BatchRetryTest { // B40
         assertThat(texts(run(gets(7))))
                 .containsExactly(
                         "p1=200 ×1", "p2=200 ×1", "p3=200 ×1", "p4=200 ×1", "p5=200 ×1", "p6=200 ×1", "p7=200 ×1");
-        assertThat(wire).extracting(each -> each.ids.size()).containsExactly(3, 3, 1);
+        assertThat(wire).extracting(each -> each.ids().size()).containsExactly(3, 3, 1);
     }
 
     @Test
@@ -300,7 +166,7 @@ class BatchRetryTest { // B40
     }
 
     @Test
-    void what_depends_on_a_part_is_sent_again_with_it() {
+    void what_was_not_served_because_of_a_part_is_sent_again_when_that_succeeded() {
         then("parent", 429, "Retry-After", "4").then("child", 424).then("grandchild", 424);
         assertThat(texts(run(
                         List.of(post("parent"), post("child", "parent"), post("grandchild", "child"), post("other")))))
@@ -308,15 +174,44 @@ class BatchRetryTest { // B40
         assertThat(wire)
                 .containsExactly(
                         at(ofSeconds(0), "parent", "child", "grandchild", "other"),
-                        at(ofSeconds(4), "parent", "child", "grandchild"));
+                        at(ofSeconds(4), "parent"),
+                        at(ofSeconds(4), "child", "grandchild"));
     }
 
     @Test
-    void a_child_whose_parent_stands_as_failed_is_not_sent_again() {
-        then("parent", 404).then("child", 424);
-        assertThat(texts(run(List.of(get("parent"), get("child", "parent")))))
-                .containsExactly("parent=404 ×1", "child=424 ×1");
-        assertThat(wire).hasSize(1);
+    void a_child_whose_parent_failed_for_good_fails_for_the_same_reason() {
+        then("parent", 429, "Retry-After", "4")
+                .then("parent", 404)
+                .then("child", 424)
+                .then("grandchild", 424);
+        List<BatchOutcome<Answer>> outcomes =
+                run(List.of(get("parent"), get("child", "parent"), post("grandchild", "child")));
+        assertThat(texts(outcomes))
+                .containsExactly(
+                        "parent=404 ×2",
+                        "child=424 RetriesExhaustedException ×1",
+                        "grandchild=424 RetriesExhaustedException ×1");
+        assertThat(wire).hasSize(2);
+        assertThat(outcomes.subList(1, 3)).allSatisfy(outcome -> {
+            RetriesExhaustedException why = (RetriesExhaustedException) failure(outcome);
+            assertThat(why.status()).isEqualTo(404);
+            assertThat(why.mayHaveBeenSent()).isTrue();
+        });
+        assertThat(failure(outcomes.get(1)))
+                .hasMessageContaining("'parent', which it depends on, failed")
+                .hasCauseInstanceOf(RefusedResponseException.class);
+        assertThat(failure(outcomes.get(2))).hasCause(failure(outcomes.get(1)));
+    }
+
+    @Test
+    void a_child_whose_parent_is_given_up_is_not_sent_again() {
+        policy = RetryPolicy.attempts(2);
+        then("parent", 502).then("parent", 504).then("child", 424);
+        List<BatchOutcome<Answer>> outcomes = run(get("parent"), post("child", "parent"));
+        assertThat(texts(outcomes))
+                .containsExactly("parent=504 RetriesExhaustedException ×2", "child=424 RetriesExhaustedException ×1");
+        assertThat(failure(outcomes.get(1))).hasCause(failure(outcomes.get(0)));
+        assertThat(wire).extracting(Wire::ids).containsExactly(List.of("parent", "child"), List.of("parent"));
     }
 
     @Test
@@ -348,15 +243,17 @@ class BatchRetryTest { // B40
         assertThat(wire).hasSize(1);
     }
 
-    private @Nullable Throwable failure(Part... parts) {
-        return start(Demand.one(), List.of(parts)).expectTerminalError();
-    }
-
     @Test
     void parts_that_depend_on_each_other_or_on_nobody_are_no_batch() {
-        assertThat(failure(get("a", "b"), get("b", "a"))).hasMessageContaining("in a circle");
-        assertThat(failure(get("a", "z"))).hasMessageContaining("'a' depends on 'z'");
-        assertThat(failure(get("a"), get("a"))).hasMessageContaining("'a' came twice");
+        limiter = time.limiter(Limit.of(5, ofHours(1)));
+        most = 1;
+        assertThat(error(get("ok"), get("x", "c"), get("a", "b"), get("b", "c"), get("c", "a")))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageEndingWith("in a circle: 'c' depends on 'a' depends on 'b' depends on 'c'");
+        assertThat(error(get("a"), get("b", "b"))).hasMessageContaining("must not depend on itself, 'b' does");
+        assertThat(error(get("a", "z"))).hasMessageContaining("'a' depends on 'z'");
+        assertThat(error(get("a"), get("a"))).hasMessageContaining("'a' came twice");
+        assertThat(limiter.snapshot().root().limits().get(0).available()).isEqualTo(5);
         assertThat(wire).isEmpty();
     }
 
@@ -373,14 +270,14 @@ class BatchRetryTest { // B40
 
     @Test
     void a_batch_that_was_not_sent_is_tried_again_whole() {
-        broken.add(new ConnectException("refused"));
-        assertThat(texts(run(List.of(get("r"), post("w"))))).containsExactly("r=200 ×2", "w=200 ×2");
+        thenFails(new ConnectException("refused"));
+        assertThat(texts(run(List.of(get("r"), post("w"))))).containsExactly("r=200 ×1", "w=200 ×1");
         assertThat(wire).containsExactly(at(ofSeconds(0), "r", "w"), at(ofMillis(50), "r", "w"));
     }
 
     @Test
     void a_batch_that_broke_off_is_tried_again_as_far_as_it_may_be_repeated() {
-        broken.add(new SocketException("reset"));
+        thenFails(new SocketException("reset"));
         assertThat(texts(run(List.of(get("r"), post("w"))))).containsExactly("r=200 ×2", "none SocketException ×1");
         assertThat(wire).containsExactly(at(ofSeconds(0), "r", "w"), at(ofMillis(50), "r"));
     }
@@ -388,7 +285,7 @@ class BatchRetryTest { // B40
     @Test
     void a_batch_that_fails_for_an_unknown_reason_fails_its_parts_with_it() {
         most = 2;
-        broken.add(new IllegalArgumentException("no JSON"));
+        thenFails(new IllegalArgumentException("no JSON"));
         assertThat(texts(run(gets(4))))
                 .containsExactly(
                         "none IllegalArgumentException ×1",
@@ -435,7 +332,7 @@ class BatchRetryTest { // B40
         Asked other = time.ask(limiter, Demand.one().cost(2));
         time.advance(ofSeconds(20));
         assertThat(wire).hasSize(2);
-        assertThat(other.at()).isGreaterThan(wire.get(1).at);
+        assertThat(other.at()).isGreaterThan(wire.get(1).at());
     }
 
     @Test
@@ -453,7 +350,7 @@ class BatchRetryTest { // B40
     @Test
     void nothing_is_sent_before_it_is_subscribed_and_each_subscription_sends_anew() {
         Mono<List<BatchOutcome<Answer>>> mono =
-                BatchRetry.of(limiter.calls(), new Reader()).send(gets(2), Demand.one(), this::answer);
+                BatchRetry.of(limiter.calls(), new Reader()).send(gets(2), Demand.one(), this::answers);
         assertThat(wire).isEmpty();
         mono.subscribe();
         mono.subscribe();
@@ -468,14 +365,14 @@ class BatchRetryTest { // B40
 
     @Test
     void a_strategy_of_the_callers_swallows_nothing() {
-        broken.add(new SocketException("reset"));
+        thenFails(new SocketException("reset"));
         then("p2", 429, "Retry-After", "1");
         List<@Nullable Object> swallowed = new ArrayList<>();
         TestSubscriber<List<BatchOutcome<Answer>>> result = TestSubscriber.create();
         RateLimitOperator calls =
                 limiter.calls().failures(error -> error instanceof SocketException ? Failure.interrupted() : null);
         BatchRetry.of(calls, new Reader())
-                .send(gets(2), Demand.one(), this::answer)
+                .send(gets(2), Demand.one(), this::answers)
                 .onErrorContinue((error, element) -> swallowed.add(element))
                 .subscribe(result);
         time.advance(ofMinutes(1));

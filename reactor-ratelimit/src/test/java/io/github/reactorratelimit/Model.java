@@ -673,17 +673,7 @@ final class Model {
             if (signal.cost() == 0) {
                 costs(demand, Limit.REQUESTS, 0);
             }
-            boolean first = demand.isUnanswered();
-            if (first) {
-                demand.headAt = now;
-                demand.sentAt = Math.min(demand.sentAt, now);
-                demand.dueAt = Exact.NEVER;
-            }
-            demand.heard = true;
-            hear(demand, signal, first);
-            demand.leaf.close(now, now + pauseNanos);
-            demand.leaf.path().forEach(this::turnAwayBelow);
-            look(root);
+            answer(demand, List.of(signal), pauseNanos);
         }
         if (release) {
             end(demand, false, false);
@@ -691,14 +681,45 @@ final class Model {
         letGo();
     }
 
-    private void hear(ModelDemand demand, RateLimitSignal signal, boolean first) {
+    /** Several responses in one answer, of which the server counts so much. */
+    void hearAll(ModelDemand demand, List<RateLimitSignal> signals, long actual, long pauseNanos) {
+        if (demand.isCharged()) {
+            if (actual != demand.asked.requests()) {
+                costs(demand, Limit.REQUESTS, actual);
+            }
+            answer(demand, signals, pauseNanos);
+        }
+        letGo();
+    }
+
+    private void answer(ModelDemand demand, List<RateLimitSignal> signals, long pauseNanos) {
+        boolean first = demand.isUnanswered();
+        if (first) {
+            demand.headAt = now;
+            demand.sentAt = Math.min(demand.sentAt, now);
+            demand.dueAt = Exact.NEVER;
+        }
+        demand.heard = true;
+        for (int i = 0; i < signals.size(); i++) {
+            boolean last = i == signals.size() - 1;
+            hear(demand, signals.get(i), first && i == 0, last);
+            if (last) {
+                demand.leaf.close(now, now + pauseNanos);
+            }
+            demand.leaf.path().forEach(this::turnAwayBelow);
+        }
+        look(root);
+    }
+
+    /** Of several responses in one answer only the last is an answer to those on trial, or an all clear. */
+    private void hear(ModelDemand demand, RateLimitSignal signal, boolean first, boolean last) {
         learn(demand, signal, first);
         if (signal.throttled()) {
             throttled(demand, signal);
             return;
         }
-        figure(demand, signal);
-        if (signal.status() < 500) {
+        figure(demand, signal, last);
+        if (last && signal.status() < 500) {
             demand.leaf.path().forEach(key -> good(key, demand));
         }
         Duration delay = signal.delay();
@@ -829,7 +850,7 @@ final class Model {
     }
 
     /** A key's figure of how full it is slows it down; no figure means all clear. */
-    private void figure(ModelDemand demand, RateLimitSignal signal) {
+    private void figure(ModelDemand demand, RateLimitSignal signal, boolean clears) {
         double share = signal.usage();
         for (Quota quota : signal.quotas()) {
             if (quota.used() >= 0 && quota.limit() > 0 && quota.remaining() < 0 && quota.reset() == null) {
@@ -838,7 +859,7 @@ final class Model {
                         : share;
             }
         }
-        if (!(share >= 0.8) && signal.status() >= 500) {
+        if (!(share >= 0.8) && (signal.status() >= 500 || !clears)) {
             return;
         }
         List<ModelKey> keys = share >= 0.8 ? List.of(about(demand, signal)) : demand.leaf.path();

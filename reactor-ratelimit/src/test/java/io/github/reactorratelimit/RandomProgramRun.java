@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import reactor.test.scheduler.VirtualTimeScheduler;
 
@@ -263,8 +264,12 @@ final class RandomProgramRun {
             }
             case HEAR -> {
                 long pause = step.lane() == 0 ? TIMES[step.time() % TIMES.length] : 0;
-                core.hear(ticket, signal, pause, false);
-                model.hear(demand, signal, pause, false);
+                if (step.key() % 5 == 1) {
+                    hearAll(ticket, demand, step, pause);
+                } else {
+                    core.hear(ticket, signal, pause, false);
+                    model.hear(demand, signal, pause, false);
+                }
             }
             case COMPLETE -> {
                 core.hear(ticket, signal, 0, true);
@@ -282,6 +287,16 @@ final class RandomProgramRun {
             }
             default -> throw new IllegalStateException("not told to a ticket: " + step);
         }
+    }
+
+    /** An answer that is several responses in one. */
+    private void hearAll(Ticket ticket, ModelDemand demand, Step step, long pause) {
+        List<RateLimitSignal> signals = IntStream.range(0, 2 + step.lane() % 2)
+                .mapToObj(i -> SIGNALS.get((step.cost() + i * (1 + step.time())) % SIGNALS.size()))
+                .toList();
+        long actual = Math.min(ticket.demand.requests(), step.tokens());
+        core.hearAll(ticket, signals, actual, pause);
+        model.hearAll(demand, signals, actual, pause);
     }
 
     private void release(ModelDemand demand) {

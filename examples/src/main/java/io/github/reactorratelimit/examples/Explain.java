@@ -24,7 +24,7 @@ public final class Explain {
     /**
      * Prints the reading.
      *
-     * @param args the dialect: standard (the default), github, microsoftgraph, openai, anthropic or discord
+     * @param args the dialect: standard (the default), github, microsoftgraph, microsoftgraphbatch, openai, anthropic or discord
      * @throws IOException if standard input can't be read
      * @throws IllegalArgumentException if there is no dialect of that name
      */
@@ -39,13 +39,14 @@ public final class Explain {
             case "standard" -> Dialects.standard();
             case "github" -> Dialects.gitHub();
             case "microsoftgraph" -> Dialects.microsoftGraph();
+            case "microsoftgraphbatch" -> Dialects.microsoftGraphBatch();
             case "openai" -> Dialects.openAi();
             case "anthropic" -> Dialects.anthropic();
             case "discord" -> Dialects.discord();
             default ->
                 throw new IllegalArgumentException(
-                        "a dialect is one of standard, github, microsoftgraph, openai, anthropic and discord, was "
-                                + name);
+                        "a dialect is one of standard, github, microsoftgraph, microsoftgraphbatch, openai, anthropic"
+                                + " and discord, was " + name);
         };
     }
 

@@ -9,8 +9,12 @@ import io.github.reactorratelimit.BatchOutcome;
 import io.github.reactorratelimit.BatchReader;
 import io.github.reactorratelimit.BatchRetry;
 import io.github.reactorratelimit.Demand;
+import io.github.reactorratelimit.Failure;
+import io.github.reactorratelimit.FailureReader;
 import io.github.reactorratelimit.Presets;
+import io.github.reactorratelimit.RateLimitOperator;
 import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.netty.RateLimitedHttpClient;
 import io.github.reactorratelimit.signal.Headers;
 import io.github.reactorratelimit.test.OneNoteRules;
 import io.github.reactorratelimit.test.RateLimitedServer;
@@ -31,7 +35,8 @@ import reactor.netty.http.client.HttpClient;
 
 /**
  * Microsoft Graph's {@code $batch}: twenty requests in one, answered one by one inside a 200. Whatever was refused or
- * failed is sent again alone, and the answers come in the order of the requests.
+ * failed is sent again alone, and the answers come in the order of the requests. A batch that gets another status, or
+ * breaks off, is that for each of its requests.
  */
 public final class GraphBatch {
 
@@ -78,12 +83,35 @@ public final class GraphBatch {
         }
     }
 
-    private final BatchRetry<Part, Answer> batches;
-    private final Function<String, Mono<String>> post;
+    /** What a batch as a whole is answered with. */
+    record Response(int status, Headers headers, String body) {}
 
-    /** Batches under a limiter; {@code post} sends a body to {@code $batch} and gives the body of the answer. */
-    GraphBatch(RateLimiter limiter, Function<String, Mono<String>> post) {
-        this.batches = BatchRetry.of(limiter.calls(), new Reader());
+    /** The batch got no answers but a status of its own, which holds for all its parts. */
+    static final class NoAnswers extends RuntimeException {
+
+        private static final long serialVersionUID = 1L;
+
+        private final transient Response response;
+
+        NoAnswers(Response response) {
+            super("the batch was answered with a " + response.status());
+            this.response = response;
+        }
+
+        Failure failure() {
+            return Failure.response(response.status(), response.headers());
+        }
+    }
+
+    private final BatchRetry<Part, Answer> batches;
+    private final Function<String, Mono<Response>> post;
+
+    /** Batches under a limiter; {@code post} sends a body to {@code $batch}. */
+    GraphBatch(RateLimiter limiter, Function<String, Mono<Response>> post) {
+        RateLimitOperator calls = limiter.calls()
+                .failures(FailureReader.of(NoAnswers.class, NoAnswers::failure))
+                .failures(RateLimitedHttpClient.failures());
+        this.batches = BatchRetry.of(calls, new Reader());
         this.post = post;
     }
 
@@ -111,10 +139,13 @@ public final class GraphBatch {
         return batch.toString();
     }
 
-    private static List<Answer> read(String body) {
+    private static List<Answer> read(Response response) {
+        if (response.status() != 200) {
+            throw new NoAnswers(response);
+        }
         try {
             List<Answer> answers = new ArrayList<>();
-            for (JsonNode each : JSON.readTree(body).path("responses")) {
+            for (JsonNode each : JSON.readTree(response.body()).path("responses")) {
                 Map<String, String> headers = each.path("headers").properties().stream()
                         .collect(Collectors.toMap(
                                 Map.Entry::getKey, line -> line.getValue().asText()));
@@ -128,14 +159,20 @@ public final class GraphBatch {
     }
 
     /** Posts with Reactor Netty, with nothing around it: the batches are limited as what they are. */
-    static Function<String, Mono<String>> over(HttpClient http, @Nullable String token) {
+    static Function<String, Mono<Response>> over(HttpClient http, @Nullable String token) {
         HttpClient client = http.headers(headers -> headers.set("Content-Type", "application/json"));
         HttpClient known =
                 token == null ? client : client.headers(headers -> headers.set("Authorization", "Bearer " + token));
         return body -> known.post()
                 .uri("/v1.0/$batch")
                 .send(ByteBufFlux.fromString(Mono.just(body)))
-                .responseSingle((response, content) -> content.asString());
+                .responseSingle((response, content) -> content.asString()
+                        .defaultIfEmpty("")
+                        .map(text -> new Response(
+                                response.status().code(),
+                                line -> response.responseHeaders()
+                                        .forEach(each -> line.accept(each.getKey(), each.getValue())),
+                                text)));
     }
 
     /**

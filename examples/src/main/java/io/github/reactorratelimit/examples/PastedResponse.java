@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
 
 /**
  * A response as people copy it: from {@code curl -i}, from {@code curl -v} with its {@code < } before each line, or the
- * header lines alone.
+ * header lines alone; with the body behind a blank line, or behind the headers if it is JSON.
  */
 record PastedResponse(int status, boolean isStatusAssumed, Headers headers, String body) {
 
@@ -30,11 +30,15 @@ record PastedResponse(int status, boolean isStatusAssumed, Headers headers, Stri
                 .iterator();
         int status = -1;
         List<String> headers = new ArrayList<>();
+        StringBuilder body = new StringBuilder();
         while (lines.hasNext()) {
             String line = lines.next();
             Matcher statusLine = STATUS.matcher(line);
             int colon = line.indexOf(':');
             if (line.isEmpty()) {
+                break;
+            } else if (line.startsWith("{") || line.startsWith("[")) {
+                body.append(line).append('\n'); // The blank line got lost: no header begins like JSON.
                 break;
             } else if (headers.isEmpty() && statusLine.matches()) {
                 status = Integer.parseInt(statusLine.group(1));
@@ -43,7 +47,6 @@ record PastedResponse(int status, boolean isStatusAssumed, Headers headers, Stri
                 headers.add(line.substring(colon + 1).strip());
             }
         }
-        StringBuilder body = new StringBuilder();
         lines.forEachRemaining(line -> body.append(line).append('\n'));
         Headers all = Headers.of(headers.toArray(new String[0]));
         return new PastedResponse(status < 0 ? ASSUMED : status, status < 0, all, body.toString());

@@ -64,6 +64,31 @@ class ExplainTest {
     }
 
     @Test
+    void a_batch_is_told_by_its_refused_parts_even_if_the_blank_line_got_lost() {
+        String batch = """
+                HTTP/1.1 200 OK
+                Content-Type: application/json
+                %s{
+                  "responses": [
+                    {"id": "1", "status": 200, "headers": {}, "body": {}},
+                    {"id": "2", "status": 429, "headers": {"Retry-After": "10"}, "body": {}},
+                    {"id": "3", "status": 429, "headers": {"Retry-After": "25", "x-ms-throttle-scope": "User"}}
+                  ]
+                }
+                """;
+        for (String pasted : List.of(batch.formatted("\n"), batch.formatted(""))) {
+            assertThat(explain("microsoft-graph-batch", pasted))
+                    .contains(
+                            "dialect  Microsoft Graph batches",
+                            "status   200, refused for a limit",
+                            "scope    user",
+                            "wait     25s",
+                            "rule     parts of the batch were refused: the server's hint");
+            assertThat(explain("microsoft-graph", pasted)).contains("status   200, not refused for a limit");
+        }
+    }
+
+    @Test
     void of_two_empty_budgets_the_one_that_decided_is_named() {
         assertThat(explain("openai", """
                 HTTP/1.1 429 Too Many Requests
@@ -142,6 +167,7 @@ class ExplainTest {
         "standard, standard",
         "GitHub, GitHub",
         "microsoftGraph, Microsoft Graph",
+        "microsoftgraphbatch, Microsoft Graph batches",
         "openai, OpenAI",
         "anthropic, Anthropic",
         "discord, Discord"

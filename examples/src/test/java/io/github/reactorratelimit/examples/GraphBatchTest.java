@@ -13,25 +13,29 @@ import io.github.reactorratelimit.RateLimiterSpec;
 import io.github.reactorratelimit.examples.GraphBatch.Answer;
 import io.github.reactorratelimit.examples.GraphBatch.Part;
 import io.github.reactorratelimit.signal.Dialects;
+import io.github.reactorratelimit.signal.Headers;
 import io.github.reactorratelimit.test.Fault;
 import io.github.reactorratelimit.test.InVirtualTime;
 import io.github.reactorratelimit.test.OneNoteRules;
 import io.github.reactorratelimit.test.RateLimitedServer;
 import io.github.reactorratelimit.test.Reply;
 import io.github.reactorratelimit.test.RequestLog;
+import io.github.reactorratelimit.test.ServiceRules;
 import io.github.reactorratelimit.test.SimulatedRequest;
-import io.github.reactorratelimit.test.SimulatedResponse;
 import io.github.reactorratelimit.test.SimulatedService;
 import io.github.reactorratelimit.test.VirtualTime;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Random;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import reactor.core.publisher.Mono;
 import reactor.netty.http.client.HttpClient;
 
 @InVirtualTime
@@ -102,11 +106,17 @@ class GraphBatchTest {
         return RateLimiter.named("graph").limit(Limit.of(1_000, ofMinutes(1))).dialect(Dialects.microsoftGraph());
     }
 
+    private static Mono<GraphBatch.Response> post(SimulatedService service, String body) {
+        return service.call(SimulatedRequest.post(BATCH).token("anna").body(body))
+                .flatMap(response -> response.bodyAsString()
+                        .map(text -> new GraphBatch.Response(response.status(), response.headers(), text)));
+    }
+
     private List<BatchOutcome<Answer>> send(RateLimiter limiter, SimulatedService service, List<Part> parts) {
-        GraphBatch graph = new GraphBatch(
-                limiter,
-                body -> service.call(SimulatedRequest.post(BATCH).token("anna").body(body))
-                        .flatMap(SimulatedResponse::bodyAsString));
+        return send(new GraphBatch(limiter, body -> post(service, body)), parts);
+    }
+
+    private List<BatchOutcome<Answer>> send(GraphBatch graph, List<Part> parts) {
         List<List<BatchOutcome<Answer>>> result = new ArrayList<>();
         graph.send(parts, "anna").subscribe(result::add);
         time.advance(Duration.ofHours(1));
@@ -121,12 +131,12 @@ class GraphBatchTest {
         List<BatchOutcome<Answer>> outcomes = send(limiter, service, twenty());
 
         assertNothingLostNothingDoubled(outcomes, service.log());
-        assertThat(service.log().countsByStatus()).isEqualTo(Map.of(200, 2 + 20, 429, 2, 502, 1, 503, 1, 424, 4));
-        assertThat(service.log().count(BATCH)).isEqualTo(2);
+        assertThat(service.log().countsByStatus()).isEqualTo(Map.of(200, 3 + 20, 429, 2, 502, 1, 503, 1, 424, 4));
+        assertThat(service.log().count(BATCH)).isEqualTo(3);
         assertThat(asked(service.log())).hasSize(28);
         assertThat(asked(service.log()).subList(20, 28))
                 .extracting(endpoint -> endpoint.substring("/me/onenote/pages/".length()))
-                .containsExactly("4", "8", "9", "10", "13", "16", "17", "18");
+                .containsExactly("4", "8", "13", "16", "9", "10", "17", "18");
     }
 
     @Test
@@ -151,8 +161,148 @@ class GraphBatchTest {
                             .send(twenty(), "anna")
                             .block(ofSeconds(30)));
             assertNothingLostNothingDoubled(outcomes, server.log());
-            assertThat(server.log().count(BATCH)).isEqualTo(2);
+            assertThat(server.log().count(BATCH)).isEqualTo(3);
             assertThat(asked(server.log())).hasSize(28);
+        }
+    }
+
+    /** Twenty pages to be made, of which the 4th is refused and the 9th fails. */
+    private static List<Part> pages() {
+        return IntStream.rangeClosed(1, 20)
+                .mapToObj(n -> new Part("" + n, "POST", "/me/onenote/pages/" + n, List.of()))
+                .toList();
+    }
+
+    private static OneNoteRules refusing() {
+        return OneNoteRules.create()
+                .fault(Fault.nth(4, Reply.status(429).header("Retry-After", "1")))
+                .fault(Fault.nth(9, Reply.status(502)));
+    }
+
+    private static void assertTheFailedPageIsTheOnlyOneThatIsMissing(
+            List<BatchOutcome<Answer>> outcomes, RequestLog log) {
+        assertThat(outcomes.stream().map(outcome -> outcome.answer().orElseThrow()))
+                .extracting(Answer::status)
+                .containsExactly(
+                        200, 200, 200, 200, 200, 200, 200, 200, 502, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200,
+                        200);
+        assertThat(counts(log, false)).hasSize(20).containsEntry("4", 2L).containsEntry("9", 1L);
+        assertThat(counts(log, true))
+                .hasSize(19)
+                .allSatisfy((page, made) -> assertThat(made).isEqualTo(1));
+        assertThat(asked(log)).hasSize(21);
+        assertThat(log.count(BATCH)).isEqualTo(2);
+    }
+
+    @Test
+    void a_page_that_was_refused_is_made_once_and_one_that_failed_is_not_made_again() {
+        SimulatedService service = refusing().simulate().on(time::scheduler).latency(ofMillis(50), ofMillis(50));
+        assertTheFailedPageIsTheOnlyOneThatIsMissing(send(time.limiter(roomy()), service, pages()), service.log());
+        try (RateLimitedServer server = refusing().start()) {
+            HttpClient http = HttpClient.create().baseUrl(server.baseUrl());
+            assertTheFailedPageIsTheOnlyOneThatIsMissing(
+                    Objects.requireNonNull(new GraphBatch(roomy().build(), GraphBatch.over(http, "anna"))
+                            .send(pages(), "anna")
+                            .block(ofSeconds(30))),
+                    server.log());
+        }
+    }
+
+    /** Some read, some write, and some depend on another. */
+    private static List<Part> mixed(Random random) {
+        return IntStream.rangeClosed(1, 20)
+                .mapToObj(n -> new Part(
+                        "" + n,
+                        random.nextInt(3) == 0 ? "POST" : "GET",
+                        "/me/onenote/pages/" + n,
+                        n > 1 && random.nextInt(3) == 0 ? List.of("" + (1 + random.nextInt(n - 1))) : List.of()))
+                .toList();
+    }
+
+    private static OneNoteRules troubled(Random random) {
+        OneNoteRules rules = OneNoteRules.create();
+        for (int n = 1; n <= 20; n++) {
+            Reply reply = switch (random.nextInt(10)) {
+                case 0 -> Reply.status(429);
+                case 1 -> Reply.status(429).header("Retry-After", "" + random.nextInt(9));
+                case 2 -> Reply.status(502);
+                case 3 -> Reply.status(503);
+                case 4 -> Reply.status(504);
+                default -> null;
+            };
+            rules = reply == null ? rules : rules.fault(Fault.nth(n, reply));
+        }
+        return rules;
+    }
+
+    @Test
+    void whatever_goes_wrong_with_twenty_parts_nothing_is_lost_and_nothing_doubled() {
+        for (int seed = 0; seed < 100; seed++) {
+            Random random = new Random(seed);
+            SimulatedService service =
+                    troubled(random).simulate().on(time::scheduler).latency(ofMillis(50), ofMillis(50));
+            List<Part> parts = mixed(random);
+            List<BatchOutcome<Answer>> outcomes = send(time.limiter(roomy()), service, parts);
+            Map<String, Long> wire = counts(service.log(), false);
+            Map<String, Long> served = counts(service.log(), true);
+            for (int i = 0; i < 20; i++) {
+                Part part = parts.get(i);
+                BatchOutcome<Answer> outcome = outcomes.get(i);
+                boolean made = served.containsKey(part.id());
+                assertThat(outcome.sends())
+                        .as("wire of %s, seed %d", part, seed)
+                        .isEqualTo(wire.getOrDefault(part.id(), 0L).intValue());
+                assertThat(served.getOrDefault(part.id(), 0L))
+                        .as("served of %s, seed %d", part, seed)
+                        .isLessThanOrEqualTo(1);
+                assertThat(outcome.answer()
+                                .map(Answer::status)
+                                .filter(status -> status == 200)
+                                .isPresent())
+                        .as("outcome of %s, seed %d", part, seed)
+                        .isEqualTo(made);
+                boolean read = part.method().equals("GET") && part.dependsOn().isEmpty();
+                assertThat(made || !read).as("%s, seed %d", part, seed).isTrue();
+            }
+        }
+    }
+
+    @Test
+    void a_batch_that_is_refused_as_a_whole_is_sent_again_whole() {
+        SimulatedService service =
+                OneNoteRules.create().simulate().on(time::scheduler).latency(ofMillis(50), ofMillis(50));
+        Instant start = time.wallNow();
+        List<Duration> sent = new ArrayList<>();
+        GraphBatch graph = new GraphBatch(time.limiter(roomy().jitter(0)), body -> {
+            sent.add(Duration.between(start, time.wallNow()));
+            return sent.size() == 1
+                    ? Mono.just(new GraphBatch.Response(429, Headers.of("Retry-After", "6"), "{\"error\":{}}"))
+                    : post(service, body);
+        });
+        List<BatchOutcome<Answer>> outcomes = send(graph, pages());
+        assertThat(outcomes).allMatch(outcome -> outcome.failure().isEmpty() && outcome.sends() == 2);
+        assertThat(counts(service.log(), true)).hasSize(20);
+        assertThat(sent).containsExactly(Duration.ZERO, ofSeconds(6));
+    }
+
+    @Test
+    void a_batch_with_a_status_of_its_own_keeps_it_over_a_real_socket() {
+        try (RateLimitedServer server = ServiceRules.create()
+                .fault(BATCH, Fault.always(Reply.status(502)))
+                .start()) {
+            HttpClient http = HttpClient.create().baseUrl(server.baseUrl());
+            List<BatchOutcome<Answer>> outcomes =
+                    Objects.requireNonNull(new GraphBatch(roomy().build(), GraphBatch.over(http, "anna"))
+                            .send(pages(), "anna")
+                            .block(ofSeconds(30)));
+            assertThat(outcomes)
+                    .hasSize(20)
+                    .allSatisfy(outcome -> assertThat(outcome.failure())
+                            .get()
+                            .isInstanceOf(GraphBatch.NoAnswers.class)
+                            .extracting(Throwable::getMessage)
+                            .isEqualTo("the batch was answered with a 502"));
+            assertThat(server.log().count()).isEqualTo(1);
         }
     }
 

@@ -28,14 +28,15 @@ import org.jspecify.annotations.Nullable;
  * <tr><td>{@code ratelimit.waiting}</td><td>gauge: how many wait in line</td><td></td></tr>
  * <tr><td>{@code ratelimit.permits.available}</td><td>gauge: what a limit has left, of the key that has the least; negative
  *     for a debt</td><td>{@code scope}, {@code endpoint}, {@code limit}</td></tr>
- * <tr><td>{@code ratelimit.refusals}</td><td>counter: calls that the server refused for a limit</td>
+ * <tr><td>{@code ratelimit.refusals}</td><td>counter: calls, and parts of batches, that the server refused for
+ *     a limit</td>
  *     <td>{@code endpoint}, {@code status}</td></tr>
  * <tr><td>{@code ratelimit.cooldown}</td><td>timer: for how long scopes were closed; what one closing adds to another is
  *     counted once</td><td>{@code endpoint}; {@code cause}: refused, emptied, unavailable, failing,
  *     by_hand</td></tr>
  * <tr><td>{@code ratelimit.retries}</td><td>counter: attempts that are followed by another</td>
  *     <td>{@code endpoint}; {@code reason}: throttled, unavailable, failed, not_sent, interrupted</td></tr>
- * <tr><td>{@code ratelimit.exhausted}</td><td>counter: calls that gave up</td><td>{@code endpoint}</td></tr>
+ * <tr><td>{@code ratelimit.exhausted}</td><td>counter: calls, and parts of batches, that gave up</td><td>{@code endpoint}</td></tr>
  * <tr><td>{@code ratelimit.server.remaining}</td><td>gauge: the lowest share of a limit that a server said remains, of the
  *     last two minutes; 1 if it said nothing</td><td>{@code endpoint}</td></tr>
  * <tr><td>{@code ratelimit.server.usage}</td><td>gauge: the highest usage figure that a server gave, by which it throttles

@@ -26,7 +26,8 @@ import reactor.util.context.ContextView;
  *
  * <p>Low-cardinality keys: {@code limiter}; {@code endpoint} as it was configured, else {@code other}; {@code lane};
  * {@code outcome}: done, failed, retried, refused, cancelled; of the wait: granted, refused, cancelled. High-cardinality keys: {@code attempt}, its number; and
- * {@code status}, where a response was heard. Scope keys are not shown, for they may name users.
+ * {@code status}, where a response was heard; of a batch that of the part that said most. Scope keys are not shown, for
+ * they may name users.
  */
 public final class RateLimitObservations implements RateLimitListener {
 
