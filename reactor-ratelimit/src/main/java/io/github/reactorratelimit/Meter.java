@@ -45,7 +45,8 @@ abstract class Meter {
     abstract long readyAt(long now, long cost);
 
     /**
-     * A lower bound of {@link #readyAt} for one of {@code cost} that stands behind {@code ahead} others of this unit.
+     * A lower bound of {@link #readyAt} for one of {@code cost} that stands behind {@code ahead} others of this unit, unless
+     * permits are given back unused.
      */
     abstract long expectedAt(long now, long ahead, long cost);
 

@@ -35,7 +35,9 @@ abstract class Ticket extends Booking {
         /** The response head; the grant is taken for the moment of sending. */
         HEAD,
         /** Both, the moment of sending and the head. */
-        SENDING
+        SENDING,
+        /** Perhaps both, by an adapter, and perhaps neither: then its first signal is taken for the head. */
+        PERHAPS
     }
 
     final Demand demand;

@@ -151,7 +151,7 @@ final class WaitingRoom {
         ticket.phase = switch (ticket.tells()) {
             case NOTHING -> Phase.HEADED;
             case HEAD -> Phase.SENT;
-            case SENDING -> Phase.UNSENT;
+            case SENDING, PERHAPS -> Phase.UNSENT;
         };
         ticket.at = now;
         ticket.sentAt = now;

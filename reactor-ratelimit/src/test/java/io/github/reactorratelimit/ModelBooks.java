@@ -122,7 +122,8 @@ abstract class ModelBooks {
         long expectedAt(long now, long ahead, long cost) {
             long wholeWindows = (ahead + cost - 1) / limit.permits();
             long first = readyAt(now, ahead + cost - wholeWindows * limit.permits());
-            long at = first == Exact.NEVER ? now : first + wholeWindows * span;
+            long soonest = first == Exact.NEVER ? now + span : first;
+            long at = soonest + wholeWindows * span;
             return spacing == null ? at : Math.max(at, spacing.expectedAt(now, ahead, cost));
         }
 
