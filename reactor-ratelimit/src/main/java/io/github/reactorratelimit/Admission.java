@@ -48,7 +48,7 @@ final class Admission {
         this.settings = settings;
         this.clock = new LimiterClock(schedulers);
         this.alarm = new Alarm(this::ring, this::rejected);
-        this.tree = new Tree(limits, scopes, settings, generations);
+        this.tree = new Tree(limits, scopes, settings, generations, clock::wallMillis);
         this.turns = new Turns(tree.root, timers, settings.ageingNanos());
         this.news = new News(!settings.listeners().isEmpty(), timers);
         Cooldowns cooldowns = new Cooldowns(settings, generations, tree, news);
@@ -521,9 +521,9 @@ final class Admission {
         nodes.forEach(node -> node.advance(now));
         tree.change(rootLimits, scopes);
         int generation = generations.next();
-        tree.root.change(now, rootLimits, settings.lanes(), generation);
+        tree.root.change(now, rootLimits, settings.lanes(), generation, clock::wallMillis);
         for (Node node : nodes) {
-            node.change(now, limits.getOrDefault(node, List.of()), settings.lanes(), generation);
+            node.change(now, limits.getOrDefault(node, List.of()), settings.lanes(), generation, clock::wallMillis);
         }
         turns.touchAll(now, tree.root);
         room.failForbidden(now, tree.root);

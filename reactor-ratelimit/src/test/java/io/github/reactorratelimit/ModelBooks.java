@@ -30,7 +30,7 @@ abstract class ModelBooks {
                 new Bucket(limit, now, limit.initialPermits(), before == null ? null : ((Bucket) before).level);
             case IN_FLIGHT -> new InFlight(limit, (InFlight) before);
             case TOTAL -> new Total(limit, (Total) before);
-            case LEARNED -> throw new IllegalArgumentException("nobody configures that: " + limit);
+            case CALENDAR, LEARNED -> throw new IllegalArgumentException("nobody configures that: " + limit);
         };
     }
 
