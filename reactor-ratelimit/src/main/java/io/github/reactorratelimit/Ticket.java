@@ -70,6 +70,11 @@ abstract class Ticket extends Booking {
     /** What is told about the attempt besides its end. */
     abstract Tells tells();
 
+    /** Whether its permit was certainly not used yet. */
+    final boolean isSurelyUnsent() {
+        return phase == Phase.UNSENT && tells() == Tells.SENDING;
+    }
+
     /** Which attempt of its call it is. */
     int number() {
         return 1;

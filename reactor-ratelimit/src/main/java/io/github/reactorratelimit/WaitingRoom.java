@@ -419,7 +419,7 @@ final class WaitingRoom {
         Slot slot = slot(ticket);
         boolean refund = how == Leaving.UNUSED
                 || how == Leaving.WITHDRAWN
-                || (how == Leaving.CANCELLED && ticket.phase == Phase.UNSENT);
+                || (how == Leaving.CANCELLED && ticket.isSurelyUnsent());
         timers.remove(ticket);
         if (!refund && ticket.phase != Phase.HEADED) {
             enter(now, ticket, Phase.ENDED);
