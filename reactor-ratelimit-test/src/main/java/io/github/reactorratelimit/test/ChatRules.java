@@ -161,7 +161,8 @@ public final class ChatRules {
     /**
      * Lets something go wrong. A fault sees the calls that the limits let through, those of all accounts and models
      * together, and costs a request, but neither tokens nor money; one {@linkplain Fault#beforeLimits() in front of the
-     * limits} sees every call and costs nothing. Of several that strike, the one added first does.
+     * limits} sees every call and costs nothing. A call that is struck is in flight for
+     * as long as its reply is {@linkplain Reply#after delayed}. Of several that strike, the one added first does.
      *
      * @param fault what goes wrong and when; for a provider's own errors see {@link ChatError}
      * @return a copy with that fault

@@ -3,13 +3,24 @@ package io.github.reactorratelimit.test;
 import java.time.Duration;
 import java.util.List;
 
-/**
- * A piece of a body.
- *
- * @param bytes what it holds
- * @param pause how long it lets wait for it
- */
-record ReplyPiece(byte[] bytes, Duration pause) {
+/** A piece of a body, and how long it lets wait for it. */
+final class ReplyPiece {
+
+    private final byte[] bytes;
+    private final Duration pause;
+
+    ReplyPiece(byte[] bytes, Duration pause) {
+        this.bytes = bytes;
+        this.pause = pause;
+    }
+
+    byte[] bytes() {
+        return bytes;
+    }
+
+    Duration pause() {
+        return pause;
+    }
 
     static byte[] join(List<ReplyPiece> pieces) {
         byte[] all =

@@ -16,9 +16,9 @@ import reactor.core.publisher.Flux;
 class ChatInVirtualTimeTest {
 
     private static final SimulatedRequest WHOLE =
-            ChatContract.chat("key", ChatContract.json("\"hello\"", ",\"max_tokens\":50"));
+            ChatWire.chat("key", ChatWire.json("\"hello\"", ",\"max_tokens\":50"));
     private static final SimulatedRequest STREAM =
-            ChatContract.chat("key", ChatContract.json("\"hello\"", ",\"max_tokens\":50,\"stream\":true"));
+            ChatWire.chat("key", ChatWire.json("\"hello\"", ",\"max_tokens\":50,\"stream\":true"));
 
     private final VirtualTime time;
     private final ChatService service = ChatRules.create()
