@@ -25,7 +25,7 @@ final class CalendarMeter extends Meter {
     /** Before any time as long as nobody asked. */
     private long endMillis = Long.MIN_VALUE;
     /** Since when what is taken counts in this period, in limiter time. */
-    private long since;
+    private long countsSince;
 
     private long used;
 
@@ -48,9 +48,9 @@ final class CalendarMeter extends Meter {
         }
         boolean turned = endMillis != Long.MIN_VALUE && wallMillis >= endMillis;
         begin(turned ? wallMillis - MARGIN_MILLIS : wallMillis);
-        since = Exact.subtract(now, Exact.floorDiv(wallMillis - startMillis, NANOS_PER_MILLI, 0, 1));
-        since = Exact.subtract(since, TRANSIT_NANOS);
-        while (recent.size() > 0 && recent.time(0) < since) {
+        countsSince = Exact.subtract(now, Exact.floorDiv(wallMillis - startMillis, NANOS_PER_MILLI, 0, 1));
+        countsSince = Exact.subtract(countsSince, TRANSIT_NANOS);
+        while (recent.size() > 0 && recent.time(0) < countsSince) {
             recent.removeFirst();
         }
         used = 0;
@@ -103,7 +103,7 @@ final class CalendarMeter extends Meter {
     @Override
     void moved(long now, long cost, Phase from, long since, long sentAt, Phase to) {
         advance(now);
-        if (from == Phase.UNSENT && since < this.since && cost > 0) {
+        if (from == Phase.UNSENT && since < countsSince && cost > 0) {
             count(now, cost);
         }
     }
@@ -112,7 +112,7 @@ final class CalendarMeter extends Meter {
     void settle(long now, long delta, Booking booking) {
         advance(now);
         long counted = booking.phase == Phase.UNSENT ? booking.at : booking.sentAt;
-        if (counted >= since) {
+        if (counted >= countsSince) {
             used = Math.max(0, Exact.add(used, delta));
         }
     }
@@ -138,7 +138,7 @@ final class CalendarMeter extends Meter {
     void adopt(long now, Meter old) {
         if (old instanceof CalendarMeter other && other.calendar.equals(calendar)) {
             absorb(now, other);
-            since = other.since;
+            countsSince = other.countsSince;
         }
     }
 

@@ -33,13 +33,12 @@ record CalendarPeriod(ChronoUnit unit, ZoneId zone) {
     }
 
     private long start(LocalDate day) {
-        LocalDate first =
-                switch (unit) {
-                    case WEEKS -> day.with(TemporalAdjusters.previousOrSame(DayOfWeek.MONDAY));
-                    case MONTHS -> day.withDayOfMonth(1);
-                    case YEARS -> day.withDayOfYear(1);
-                    default -> day;
-                };
+        LocalDate first = switch (unit) {
+            case WEEKS -> day.with(TemporalAdjusters.previousOrSame(DayOfWeek.MONDAY));
+            case MONTHS -> day.withDayOfMonth(1);
+            case YEARS -> day.withDayOfYear(1);
+            default -> day;
+        };
         return first.atStartOfDay(zone).toInstant().toEpochMilli();
     }
 

@@ -104,7 +104,10 @@ public final class Fallback implements PermitSource {
     }
 
     Mono<Permit> acquire(Demand demand, @Nullable Patience outer) {
-        return this.<Permit>walk((source, patience) -> Sources.acquire(source, demand, patience).flux(), outer)
+        return this.<Permit>walk(
+                        (source, patience) ->
+                                Sources.acquire(source, demand, patience).flux(),
+                        outer)
                 .singleOrEmpty();
     }
 

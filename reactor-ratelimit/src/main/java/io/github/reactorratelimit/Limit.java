@@ -148,10 +148,7 @@ public final class Limit {
      * @throws IllegalArgumentException if the number is not positive or the unit is another one
      */
     public static Limit calendar(long permits, ChronoUnit unit, ZoneId zone) {
-        Draft draft = new Draft(
-                Kind.CALENDAR,
-                positive("permits", permits),
-                Exact.nanos(unit.getDuration()));
+        Draft draft = new Draft(Kind.CALENDAR, positive("permits", permits), Exact.nanos(unit.getDuration()));
         draft.calendar = CalendarPeriod.of(unit, zone);
         return new Limit(draft);
     }

@@ -43,7 +43,8 @@ final class MonoLimit<T> extends Mono<T> implements Limited<T> {
 
     /** What {@link #plain} gives, as the attempt after others that are behind it. */
     static <T> Mono<T> again(RateLimitOperator operator, Demand demand, Publisher<? extends T> source, Retries behind) {
-        return onAssembly(new MonoAgain<>(new MonoLimit<>(operator, demand, null, source, null, Ticket.Tells.HEAD), behind));
+        return onAssembly(
+                new MonoAgain<>(new MonoLimit<>(operator, demand, null, source, null, Ticket.Tells.HEAD), behind));
     }
 
     /** An adapter's call, which tells when it is sent and what its response head said. */

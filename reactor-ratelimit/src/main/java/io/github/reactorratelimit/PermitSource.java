@@ -46,7 +46,8 @@ public interface PermitSource {
      * @return the call; each subscription is one
      */
     default <T> Mono<T> use(
-            Function<? super PermitSource, Demand> demand, Function<? super Exchange, ? extends Mono<? extends T>> call) {
+            Function<? super PermitSource, Demand> demand,
+            Function<? super Exchange, ? extends Mono<? extends T>> call) {
         Objects.requireNonNull(demand, "demand");
         Objects.requireNonNull(call, "call");
         return Sources.use(this, this, new Sources.Use<T>(demand, call, true), null)

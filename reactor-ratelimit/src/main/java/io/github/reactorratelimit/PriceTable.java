@@ -70,8 +70,8 @@ public final class PriceTable {
     public long microDollars(String model, long inputTokens, long outputTokens) {
         Price price = prices.get(model);
         if (price == null) {
-            throw new IllegalArgumentException(
-                    "the model must be one of " + prices.keySet().stream().sorted().toList() + ", was " + model);
+            throw new IllegalArgumentException("the model must be one of "
+                    + prices.keySet().stream().sorted().toList() + ", was " + model);
         }
         if (inputTokens < 0 || outputTokens < 0) {
             throw new IllegalArgumentException(

@@ -42,8 +42,7 @@ final class Sources {
         if (source instanceof Fallback fallback) {
             return fallback.use(use, patience);
         }
-        return PermittedExchange.of(
-                Mono.defer(() -> acquire(source, use.demand(shown), patience)), shown, use);
+        return PermittedExchange.of(Mono.defer(() -> acquire(source, use.demand(shown), patience)), shown, use);
     }
 
     /** Who knows no patience tells by its refusal whether it waited: then the time is over, and was of no use. */

@@ -85,8 +85,10 @@ class CalendarMeterTest {
     void a_wait_behind_many_takes_as_many_days() {
         Books books = new Books(daily(10));
         books.take(10);
-        assertThat(books.meter().expectedAt(0, 10, 1)).isEqualTo(ofDays(2).plusSeconds(1).toNanos());
-        assertThat(books.meter().expectedAt(0, 9, 1)).isEqualTo(ofDays(1).plusSeconds(1).toNanos());
+        assertThat(books.meter().expectedAt(0, 10, 1))
+                .isEqualTo(ofDays(2).plusSeconds(1).toNanos());
+        assertThat(books.meter().expectedAt(0, 9, 1))
+                .isEqualTo(ofDays(1).plusSeconds(1).toNanos());
         assertThat(books.meter().fullAt(0)).isEqualTo(ofDays(1).plusSeconds(1).toNanos());
     }
 
@@ -122,12 +124,11 @@ class CalendarMeterTest {
     void a_limiter_follows_its_schedulers_clock() {
         VirtualTimeScheduler time = VirtualTimeScheduler.create();
         time.advanceTimeBy(ofDays(20_000).plusHours(22));
-        RateLimiter limiter = RateLimiter.named("daily")
-                .limit(daily(1))
-                .scheduler(() -> time)
-                .build();
+        RateLimiter limiter =
+                RateLimiter.named("daily").limit(daily(1)).scheduler(() -> time).build();
         assertThat(limiter.tryAcquire().allowed()).isTrue();
-        assertThat(limiter.tryAcquire().retryAfter()).isBetween(ofHours(2), ofHours(2).plusSeconds(1));
+        assertThat(limiter.tryAcquire().retryAfter())
+                .isBetween(ofHours(2), ofHours(2).plusSeconds(1));
         limiter.acquire(Demand.one()).subscribe();
         time.advanceTimeBy(ofHours(2).plusSeconds(1));
         assertThat(limiter.snapshot().waiting()).isZero();
@@ -139,7 +140,8 @@ class CalendarMeterTest {
     @Test
     void a_unit_that_no_calendar_has_is_told_at_once() {
         assertThatThrownBy(() -> Limit.calendar(1, ChronoUnit.SECONDS, UTC)).hasMessageContaining("was Seconds");
-        assertThatThrownBy(() -> Limit.calendar(0, ChronoUnit.DAYS, UTC)).hasMessageContaining("must be positive, was 0");
+        assertThatThrownBy(() -> Limit.calendar(0, ChronoUnit.DAYS, UTC))
+                .hasMessageContaining("must be positive, was 0");
         assertThat(Limit.calendar(5, ChronoUnit.MONTHS, UTC)).hasToString("5 requests per month in Z");
         assertThat(daily(4).headroom(0.5).permits()).isEqualTo(2);
     }

@@ -70,7 +70,9 @@ class CostEstimatorTest {
 
     @Test
     void negative_figures_are_told_at_once() {
-        assertThatThrownBy(() -> estimator.estimate("a", -1)).hasMessageContaining("upper bound must not be negative, was -1");
-        assertThatThrownBy(() -> estimator.learn("a", 1, -2)).hasMessageContaining("actual cost must not be negative, was -2");
+        assertThatThrownBy(() -> estimator.estimate("a", -1))
+                .hasMessageContaining("upper bound must not be negative, was -1");
+        assertThatThrownBy(() -> estimator.learn("a", 1, -2))
+                .hasMessageContaining("actual cost must not be negative, was -2");
     }
 }

@@ -60,7 +60,8 @@ class EstimatedCostsTest {
         Sinks.One<String> answer = Sinks.one();
         limiter.use(source -> tokens(900), permit -> answer.asMono().doOnNext(text -> permit.settle("tokens", 100)))
                 .subscribe();
-        Disposable next = limiter.use(source -> tokens(900), permit -> Mono.never()).subscribe();
+        Disposable next =
+                limiter.use(source -> tokens(900), permit -> Mono.never()).subscribe();
         assertThat(limiter.snapshot().waiting()).isOne();
         answer.tryEmitValue("short");
         assertThat(limiter.snapshot().waiting()).isZero();
@@ -69,7 +70,8 @@ class EstimatedCostsTest {
 
     @Test
     void a_stream_is_settled_by_its_last_piece_and_holds_its_place_until_then() {
-        RateLimiter limiter = limiter(Limit.inFlight(1), Limit.of(1_000, ofMinutes(1)).unit("tokens"));
+        RateLimiter limiter =
+                limiter(Limit.inFlight(1), Limit.of(1_000, ofMinutes(1)).unit("tokens"));
         Sinks.Many<Long> pieces = Sinks.many().unicast().onBackpressureBuffer();
         limiter.<Long>useMany(
                         source -> tokens(100),
@@ -92,11 +94,16 @@ class EstimatedCostsTest {
     void an_overload_told_within_a_stream_stops_those_who_come_later() {
         RateLimiter limiter = limiter(Limit.inFlight(5));
         Sinks.Many<String> events = Sinks.many().unicast().onBackpressureBuffer();
-        limiter.<String>useMany(source -> Demand.one(), permit -> events.asFlux().doOnNext(event -> {
-                    if (event.equals("overloaded")) {
-                        permit.hear(RateLimitSignal.of(529).throttled(true).delay(ofSeconds(7)).build());
-                    }
-                }))
+        limiter.<String>useMany(
+                        source -> Demand.one(),
+                        permit -> events.asFlux().doOnNext(event -> {
+                            if (event.equals("overloaded")) {
+                                permit.hear(RateLimitSignal.of(529)
+                                        .throttled(true)
+                                        .delay(ofSeconds(7))
+                                        .build());
+                            }
+                        }))
                 .subscribe();
         events.tryEmitNext("hello");
         events.tryEmitNext("overloaded");
@@ -131,10 +138,11 @@ class EstimatedCostsTest {
                             worstOverrun.accumulateAndGet(actual - estimate, Math::max);
                             return limiter.use(
                                             source -> Demand.one().cost(PriceTable.UNIT, estimate),
-                                            permit -> Mono.delay(ofMillis(100), time).doOnNext(tick -> {
-                                                permit.settle(PriceTable.UNIT, actual);
-                                                spent.addAndGet(actual);
-                                            }))
+                                            permit -> Mono.delay(ofMillis(100), time)
+                                                    .doOnNext(tick -> {
+                                                        permit.settle(PriceTable.UNIT, actual);
+                                                        spent.addAndGet(actual);
+                                                    }))
                                     .onErrorResume(RateLimitedException.class, no -> {
                                         refused.incrementAndGet();
                                         return Mono.empty();
@@ -183,16 +191,18 @@ class EstimatedCostsTest {
         AtomicLong cost = new AtomicLong();
         Mono<String> call = limiter.use(
                 source -> tokens(estimate).cost("money", estimate),
-                permit -> Mono.delay(ofMillis(1 + random.nextInt(50)), time).flatMap(tick -> {
-                    cost.set(estimate);
-                    if (end == 0 || end == 3) {
-                        permit.settle("tokens", actual);
-                        permit.settle("money", actual);
-                        permit.settle("money", 7); // Only the first correction counts.
-                        cost.set(actual);
-                    }
-                    return end == 1 ? Mono.error(new IllegalStateException("cut off")) : Mono.just("answer");
-                }).doOnSubscribe(subscription -> cost.set(estimate)));
+                permit -> Mono.delay(ofMillis(1 + random.nextInt(50)), time)
+                        .flatMap(tick -> {
+                            cost.set(estimate);
+                            if (end == 0 || end == 3) {
+                                permit.settle("tokens", actual);
+                                permit.settle("money", actual);
+                                permit.settle("money", 7); // Only the first correction counts.
+                                cost.set(actual);
+                            }
+                            return end == 1 ? Mono.error(new IllegalStateException("cut off")) : Mono.just("answer");
+                        })
+                        .doOnSubscribe(subscription -> cost.set(estimate)));
         Disposable running = call.doFinally(how -> {
                     charged.addAndGet(cost.get());
                     calls.incrementAndGet();

@@ -27,7 +27,8 @@ class FallbackTest {
 
     private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
     private final RateLimiter gpt = limiter("gpt", Limit.of(2, ofSeconds(60)).strict(), Limit.inFlight(5));
-    private final RateLimiter cheap = limiter("cheap", Limit.of(3, ofSeconds(30)).strict(), Limit.inFlight(5));
+    private final RateLimiter cheap =
+            limiter("cheap", Limit.of(3, ofSeconds(30)).strict(), Limit.inFlight(5));
     private final List<String> served = new ArrayList<>();
     private final Fallback llm = PermitSource.firstWithin(ofSeconds(2), gpt, cheap);
 
@@ -43,7 +44,9 @@ class FallbackTest {
     @AfterEach
     void nobody_is_left_and_nothing_is_held() {
         for (RateLimiter limiter : List.of(gpt, cheap)) {
-            assertThat(limiter.snapshot().waiting()).as("waiting at %s", limiter).isZero();
+            assertThat(limiter.snapshot().waiting())
+                    .as("waiting at %s", limiter)
+                    .isZero();
             assertThat(limiter.snapshot().timers()).as("timers of %s", limiter).isZero();
             assertThat(limiter.snapshot().root().limits().get(1).available())
                     .as("in flight at %s", limiter)
@@ -182,7 +185,8 @@ class FallbackTest {
 
     // --------------------------------------------------------------------------------------- for their failures
 
-    private TestSubscriber<Response> call(Fallback source, RetryScript first, RetryScript second, PermitSource preferred) {
+    private TestSubscriber<Response> call(
+            Fallback source, RetryScript first, RetryScript second, PermitSource preferred) {
         return source.<Response>use(
                         asked -> Demand.of("method", "POST"),
                         permit -> permit.source() == preferred ? first.call() : second.call())
@@ -233,7 +237,13 @@ class FallbackTest {
 
     @Test
     void retries_that_are_exhausted_go_on_to_the_next_unless_that_is_switched_off() {
-        RetryScript first = new RetryScript(time).then(500).then(500).then(500).then(500).then(500).then(500);
+        RetryScript first = new RetryScript(time)
+                .then(500)
+                .then(500)
+                .then(500)
+                .then(500)
+                .then(500)
+                .then(500);
         RetryScript second = new RetryScript(time).then(200);
         UnaryOperator<Fallback> patient = llm -> llm;
         PermitSource preferred = first.on(limiter("wide").calls())
@@ -287,9 +297,7 @@ class FallbackTest {
     void when_all_fail_the_last_failure_tells_of_the_others() {
         List<Throwable> own = List.of(new IllegalStateException("one"), new IllegalStateException("two"));
         TestSubscriber<String> call = llm.when(error -> true)
-                .<String>use(
-                        asked -> Demand.one(),
-                        permit -> Mono.error(own.get(permit.source() == gpt ? 0 : 1)))
+                .<String>use(asked -> Demand.one(), permit -> Mono.error(own.get(permit.source() == gpt ? 0 : 1)))
                 .subscribeWith(TestSubscriber.create());
         assertThat(call.expectTerminalError()).isSameAs(own.get(1)).hasSuppressedException(own.get(0));
     }
@@ -298,7 +306,9 @@ class FallbackTest {
     void once_there_was_an_element_nothing_goes_on() {
         IllegalStateException cut = new IllegalStateException("cut off");
         TestSubscriber<String> call = llm.when(error -> true)
-                .useMany(asked -> Demand.one(), permit -> Flux.just(name(permit.source())).concatWith(Mono.error(cut)))
+                .useMany(
+                        asked -> Demand.one(),
+                        permit -> Flux.just(name(permit.source())).concatWith(Mono.error(cut)))
                 .subscribeWith(TestSubscriber.create());
         assertThat(call.getReceivedOnNext()).containsExactly("gpt");
         assertThat(call.expectTerminalError()).isSameAs(cut);
@@ -384,10 +394,9 @@ class FallbackTest {
     void a_source_of_somebody_elses_gives_one_permit_for_one_attempt_and_gets_it_back_however_it_ends() {
         AtomicInteger out = new AtomicInteger();
         AtomicInteger back = new AtomicInteger();
-        PermitSource own = demand -> gpt.acquire(demand)
-                .map(permit -> new CountedPermit(permit, out, back));
-        own.use(asked -> Demand.one(), permit -> Mono.just(permit.source() == own)).subscribe(same ->
-                assertThat(same).isTrue());
+        PermitSource own = demand -> gpt.acquire(demand).map(permit -> new CountedPermit(permit, out, back));
+        own.use(asked -> Demand.one(), permit -> Mono.just(permit.source() == own))
+                .subscribe(same -> assertThat(same).isTrue());
         assertThat(back).hasValue(1);
         own.use(asked -> Demand.one(), permit -> Mono.error(new IllegalStateException()))
                 .subscribe(x -> {}, error -> {});

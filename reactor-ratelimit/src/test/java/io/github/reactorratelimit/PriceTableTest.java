@@ -7,8 +7,10 @@ import org.junit.jupiter.api.Test;
 
 class PriceTableTest {
 
-    private final PriceTable prices =
-            PriceTable.empty().with("large", "2.5", "10").with("small", "0.42", "0.42").with("free", "0", "0");
+    private final PriceTable prices = PriceTable.empty()
+            .with("large", "2.5", "10")
+            .with("small", "0.42", "0.42")
+            .with("free", "0", "0");
 
     @Test
     void a_dollar_per_million_tokens_is_a_micro_dollar_per_token() {
