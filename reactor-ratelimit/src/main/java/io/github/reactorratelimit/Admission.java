@@ -82,6 +82,7 @@ final class Admission {
         this.scopes = scopes;
         this.sharing = store == null ? null : new Sharing(store, settings, tree, timers, turns, room);
         if (sharing != null) {
+            Sharing.check(limits);
             room.sharedBy(sharing);
         }
     }
@@ -170,13 +171,20 @@ final class Admission {
 
     private KeyLimits limitsOf(@Nullable Ticket asking, Object[] keys) {
         try {
-            return tree.limitsOf(keys);
+            return shareable(tree.limitsOf(keys));
         } catch (RuntimeException e) {
             if (herald != null && asking != null) {
                 herald.refused(asking, 0, e);
             }
             throw e;
         }
+    }
+
+    private KeyLimits shareable(KeyLimits limits) {
+        if (sharing != null) {
+            limits.each().forEach(Sharing::check);
+        }
+        return limits;
     }
 
     /** Its subscriber has the permit from here on, so now it is told. */
@@ -511,7 +519,7 @@ final class Admission {
         Object[] keys = tree.keysNamed(whom);
         boolean[] changed = new boolean[1];
         while (!changed[0]) {
-            KeyLimits limits = tree.limitsOf(keys);
+            KeyLimits limits = shareable(tree.limitsOf(keys));
             pass(now -> {
                 Node node = tree.grow(now, keys, limits);
                 if (node != null) {
