@@ -71,11 +71,12 @@ class ChatLimitsTest {
         at(0, "large", "b", 1, 999);
         assertThat(text(500, "a", 1, 500))
                 .isEqualTo("429 TOKENS_PER_MINUTE, requests 2 reset 19.5s, tokens 8 reset 59.5s, retry 30 29560");
-        start(ChatRules.create().completions(most -> 1).model(LARGE));
+        start(ChatRules.create().completions(most -> most).model(LARGE));
         for (int i = 0; i < 3; i++) {
-            at(0, "large", "a", 1, 1);
+            at(0, "large", "a", 1, 299);
         }
-        assertThat(text(0, "a", 900, 90)).startsWith("429 REQUESTS_PER_MINUTE,").endsWith("retry 20 20000");
+        assertThat(text(0, "a", 1, 199)).startsWith("429 REQUESTS_PER_MINUTE,").endsWith("retry 20 20000");
+        assertThat(text(0, "a", 1, 799)).startsWith("429 TOKENS_PER_MINUTE,").endsWith("retry 42 42000");
     }
 
     @Test
