@@ -74,7 +74,7 @@ final class Admission {
         this.settings = settings;
         this.clock = new LimiterClock(schedulers);
         this.alarm = new Alarm(this::ring, this::rejected);
-        this.tree = new Tree(limits, scopes, settings, generations);
+        this.tree = new Tree(limits, scopes, settings, generations, clock::wallMillis);
         this.turns = new Turns(tree.root, timers, settings.ageingNanos());
         this.news = new News(!settings.listeners().isEmpty(), timers);
         Cooldowns cooldowns = new Cooldowns(settings, generations, tree, news);
@@ -84,6 +84,7 @@ final class Admission {
         this.scopes = scopes;
         this.sharing = store == null ? null : new Sharing(store, settings, tree, timers, turns, room);
         if (sharing != null) {
+            Sharing.check(limits);
             room.sharedBy(sharing);
         }
     }
@@ -172,13 +173,20 @@ final class Admission {
 
     private KeyLimits limitsOf(@Nullable Ticket asking, Object[] keys) {
         try {
-            return tree.limitsOf(keys);
+            return shareable(tree.limitsOf(keys));
         } catch (RuntimeException e) {
             if (herald != null && asking != null) {
                 herald.refused(asking, 0, e);
             }
             throw e;
         }
+    }
+
+    private KeyLimits shareable(KeyLimits limits) {
+        if (sharing != null) {
+            limits.each().forEach(Sharing::check);
+        }
+        return limits;
     }
 
     /** Its subscriber has the permit from here on, so now it is told. */
@@ -561,7 +569,7 @@ final class Admission {
         Object[] keys = tree.keysNamed(whom);
         boolean[] changed = new boolean[1];
         while (!changed[0]) {
-            KeyLimits limits = tree.limitsOf(keys);
+            KeyLimits limits = shareable(tree.limitsOf(keys));
             pass(now -> {
                 Node node = tree.grow(now, keys, limits);
                 if (node != null) {
@@ -632,9 +640,9 @@ final class Admission {
         nodes.forEach(node -> node.advance(now));
         tree.change(rootLimits, scopes);
         long generation = generations.next();
-        tree.root.change(now, rootLimits, settings.lanes(), generation);
+        tree.root.change(now, rootLimits, settings.lanes(), generation, clock::wallMillis);
         for (Node node : nodes) {
-            node.change(now, limits.getOrDefault(node, List.of()), settings.lanes(), generation);
+            node.change(now, limits.getOrDefault(node, List.of()), settings.lanes(), generation, clock::wallMillis);
         }
         turns.touchAll(now, tree.root);
         room.failForbidden(now, tree.root);

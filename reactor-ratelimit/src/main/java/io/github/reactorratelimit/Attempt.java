@@ -136,6 +136,10 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
             if (operator().failsFast()) {
                 longest = Math.min(longest, rest);
             }
+            Patience patience = operator().patience();
+            if (patience != null) {
+                longest = Math.min(longest, patience.leftNanos());
+            }
             admission().acquire(this, RateLimitContext.laneOf(actual.currentContext()), rest, longest);
         } catch (RuntimeException e) {
             if (!STATE.compareAndSet(this, WAITING, DONE)) {
@@ -192,6 +196,10 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         if (!STATE.compareAndSet(this, WAITING, refused == null ? TELLING : DONE)) {
             return;
         }
+        Patience patience = operator().patience();
+        if (patience != null) {
+            patience.spend((refused == null ? sentAt : admission().now()) - joinedAt);
+        }
         if (refused == null) {
             tellGranted();
         } else {
@@ -220,20 +228,20 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
             watch(); // The timeout starts with sending, but the deadline doesn't wait for that.
         }
         try {
-            source().subscribe(this);
+            opened().subscribe(this);
         } catch (Throwable e) {
             // No publisher, or one that throws instead of failing: nobody else would ever end this attempt.
             Exceptions.throwIfFatal(e);
             onError(e);
             return;
         }
-        if (tells() == Tells.HEAD && state == RUNNING) {
+        if (tells() != Tells.SENDING && state == RUNNING) {
             watch();
         }
     }
 
     /** What is subscribed. The thread that grants may carry the thread-locals of whoever set the timer: not its caller's. */
-    private Publisher<? extends T> source() {
+    private Publisher<? extends T> opened() {
         if (!Hooks.isAutomaticContextPropagationEnabled()) {
             return limited.open(this);
         }
@@ -287,6 +295,28 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     public void sent() {
         if (admission().sent(this)) {
             watch(); // Once: a redirect is written too, and gets no time of its own.
+        }
+    }
+
+    @Override
+    public final Exchange exchange() {
+        return this;
+    }
+
+    @Override
+    public PermitSource source() {
+        return operator().source();
+    }
+
+    @Override
+    public void settle(String unit, long actual) {
+        admission().settle(this, unit, actual);
+    }
+
+    @Override
+    public void hear(RateLimitSignal signal) {
+        if (!isHeardInside()) {
+            admission().hear(this, signal, 0, false);
         }
     }
 
@@ -362,7 +392,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     public Context currentContext() {
         Context known = context;
         if (known == null) {
-            boolean tellsSending = tells() == Tells.SENDING;
+            boolean tellsSending = tells() != Tells.HEAD;
             Layers.Mark mark = tellsSending ? new Layers.Sending(this, number(), waitedNanos()) : this;
             known = seen(Layers.mark(actual.currentContext(), mark));
             context = known;

@@ -210,6 +210,11 @@ public final class Demand {
         return new Demand(attributes, Exact.floorDiv(requests, parts, 0, 1), units, all, lane, maxWaitNanos);
     }
 
+    /** With a bound on the wait that is no longer than what it allows itself. */
+    Demand waitAtMost(long nanos) {
+        return nanos >= maxWaitNanos ? this : new Demand(attributes, requests, units, costs, lane, nanos);
+    }
+
     long costFor(Meter meter) {
         return meter.countsRequests ? requests : units.length == 0 ? 0 : cost(meter.limit.unit());
     }

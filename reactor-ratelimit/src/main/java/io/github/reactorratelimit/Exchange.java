@@ -1,6 +1,7 @@
 package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.signal.Headers;
+import io.github.reactorratelimit.signal.RateLimitSignal;
 
 /**
  * One attempt as an adapter for a client sees it: it tells when the request is written and what the response head said,
@@ -19,6 +20,32 @@ public interface Exchange {
      * @return what to do with the response
      */
     Verdict head(int status, Headers headers);
+
+    /**
+     * Where the permit of this attempt comes from.
+     *
+     * @return the source as it was handed to {@link PermitSource#use} or {@link PermitSource#firstWithin}, else the
+     *     operator that made the attempt
+     */
+    PermitSource source();
+
+    /**
+     * Corrects an estimated cost, as {@link Permit#settle} does: with the usage that an answer tells, or the last piece of
+     * a stream.
+     *
+     * @param unit the unit of the cost
+     * @param actual what was really used, not negative
+     * @throws IllegalArgumentException if the figure is negative
+     */
+    void settle(String unit, long actual);
+
+    /**
+     * Hears what something after the response head said about limits, such as an event in a stream that tells of an
+     * overload. It closes scopes for those who come later; what becomes of this attempt is up to whoever reads the stream.
+     *
+     * @param signal what it said
+     */
+    void hear(RateLimitSignal signal);
 
     /**
      * How many bytes of the body are wanted before the verdict, for dialects that read bodies.

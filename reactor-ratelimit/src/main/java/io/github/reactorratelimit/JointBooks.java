@@ -22,7 +22,7 @@ final class JointBooks {
         for (Meter meter : theirs) {
             if (find(meter, mine, true) == null) {
                 // A copy, because its own figures have still to go into the books on this side.
-                Meter added = Meter.of(meter.limit, now);
+                Meter added = meter.anew(now);
                 added.adopt(now, meter);
                 added.since = meter.since;
                 join(now, added, find(meter, mine, false), generation);

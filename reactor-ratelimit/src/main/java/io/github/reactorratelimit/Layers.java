@@ -30,6 +30,9 @@ final class Layers {
 
         /** How long it waited for its permit. */
         long waitedNanos();
+
+        /** The attempt itself. */
+        Exchange exchange();
     }
 
     /** The mark of an attempt that will tell when it is sent, and forget then when it was granted. */
@@ -38,6 +41,11 @@ final class Layers {
         @Override
         public void claim(boolean retriesToo) {
             attempt.claim(retriesToo);
+        }
+
+        @Override
+        public Exchange exchange() {
+            return attempt;
         }
     }
 

@@ -3,7 +3,10 @@ package io.github.reactorratelimit;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.time.Duration;
+import java.time.ZoneId;
+import java.time.temporal.ChronoUnit;
 import java.util.Objects;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,12 +35,14 @@ public final class Limit {
         BUCKET,
         IN_FLIGHT,
         TOTAL,
+        CALENDAR,
         LEARNED
     }
 
     private final Kind kind;
     private final long permits;
     private final long periodNanos;
+    private final @Nullable CalendarPeriod calendar;
     private final String unit;
     /** The share of the limit that is used, as an exact fraction. */
     private final BigInteger shareOver;
@@ -57,29 +62,26 @@ public final class Limit {
     /** Reckoned when it is first needed; all keys share it. */
     private @Nullable Pace pace;
 
-    private Limit(
-            Kind kind,
-            long permits,
-            long periodNanos,
-            String unit,
-            BigInteger shareOver,
-            BigInteger shareUnder,
-            boolean strict,
-            long burst,
-            long initial,
-            boolean borrowing) {
-        this.kind = kind;
-        this.permits = permits;
-        this.periodNanos = periodNanos;
-        this.unit = unit;
-        this.shareOver = shareOver;
-        this.shareUnder = shareUnder;
-        this.strict = strict;
-        this.burst = burst;
-        this.initial = initial;
-        this.borrowing = borrowing;
+    private Limit(Draft draft) {
+        this.kind = draft.kind;
+        this.permits = draft.permits;
+        this.periodNanos = draft.periodNanos;
+        this.calendar = draft.calendar;
+        this.unit = draft.unit;
+        this.shareOver = draft.shareOver;
+        this.shareUnder = draft.shareUnder;
+        this.strict = draft.strict;
+        this.burst = draft.burst;
+        this.initial = draft.initial;
+        this.borrowing = draft.borrowing;
         this.effectivePermits = effectivePermits();
         this.effectiveNanos = effectiveNanos();
+    }
+
+    private Limit with(Consumer<Draft> change) {
+        Draft draft = new Draft(this);
+        change.accept(draft);
+        return new Limit(draft);
     }
 
     /**
@@ -133,14 +135,35 @@ public final class Limit {
         return create(Kind.TOTAL, positive("permits", permits), Duration.ZERO, 0);
     }
 
+    /**
+     * At most so many permits per calendar unit of a time zone, such as a day or a month: for quotas that start anew by the
+     * clock on the wall, which is the limiter's scheduler's. Weeks begin on Monday. It opens one second after the turn,
+     * and what was granted in the last second before counts on both sides: it may be under way at the turn, and clocks
+     * differ. Where they differ by more, use {@link #headroom}.
+     *
+     * @param permits how many, positive
+     * @param unit one of minutes, hours, days, weeks, months, years
+     * @param zone whose calendar
+     * @return the limit
+     * @throws IllegalArgumentException if the number is not positive or the unit is another one
+     */
+    public static Limit calendar(long permits, ChronoUnit unit, ZoneId zone) {
+        Draft draft = new Draft(Kind.CALENDAR, positive("permits", permits), Exact.nanos(unit.getDuration()));
+        draft.calendar = CalendarPeriod.of(unit, zone);
+        return new Limit(draft);
+    }
+
     /** A quota as responses describe it; a period of zero is not known. */
     static Limit learned(long permits, long nanos, String unit) {
-        return new Limit(Kind.LEARNED, permits, nanos, unit, BigInteger.ONE, BigInteger.ONE, false, 0, -1, false);
+        Draft draft = new Draft(Kind.LEARNED, permits, nanos);
+        draft.unit = unit;
+        return new Limit(draft);
     }
 
     private static Limit create(Kind kind, long permits, Duration period, long burst) {
-        return new Limit(
-                kind, permits, Exact.nanos(period), REQUESTS, BigInteger.ONE, BigInteger.ONE, false, burst, -1, false);
+        Draft draft = new Draft(kind, permits, Exact.nanos(period));
+        draft.burst = burst;
+        return new Limit(draft);
     }
 
     /**
@@ -158,7 +181,7 @@ public final class Limit {
         if (size < 1 || size > permits) {
             throw new IllegalArgumentException("burst must be between 1 and " + permits + ", was " + size);
         }
-        return new Limit(kind, permits, periodNanos, unit, shareOver, shareUnder, strict, size, initial, borrowing);
+        return with(draft -> draft.burst = size);
     }
 
     /**
@@ -179,7 +202,7 @@ public final class Limit {
      */
     public Limit strict() {
         only(Kind.WINDOW, "strict");
-        return new Limit(kind, permits, periodNanos, unit, shareOver, shareUnder, true, burst, initial, borrowing);
+        return with(draft -> draft.strict = true);
     }
 
     /**
@@ -219,7 +242,7 @@ public final class Limit {
      */
     public Limit unit(String name) {
         Objects.requireNonNull(name, "unit");
-        return new Limit(kind, permits, periodNanos, name, shareOver, shareUnder, strict, burst, initial, borrowing);
+        return with(draft -> draft.unit = name);
     }
 
     /**
@@ -236,8 +259,7 @@ public final class Limit {
             throw new IllegalArgumentException(
                     "a bucket must start with between 0 and " + burst + " permits, was " + permits);
         }
-        return new Limit(
-                kind, this.permits, periodNanos, unit, shareOver, shareUnder, strict, burst, permits, borrowing);
+        return with(draft -> draft.initial = permits);
     }
 
     /**
@@ -249,7 +271,7 @@ public final class Limit {
      */
     public Limit borrowing() {
         only(Kind.BUCKET, "borrowing");
-        return new Limit(kind, permits, periodNanos, unit, shareOver, shareUnder, strict, burst, initial, true);
+        return with(draft -> draft.borrowing = true);
     }
 
     /**
@@ -277,7 +299,8 @@ public final class Limit {
     }
 
     /**
-     * The period, stretched if sharing left less than one permit; zero for limits without one.
+     * The period, stretched if sharing left less than one permit; of a calendar's unit its mean length; zero for limits
+     * without one.
      *
      * @return the period
      */
@@ -298,6 +321,10 @@ public final class Limit {
         return kind;
     }
 
+    CalendarPeriod calendar() {
+        return Objects.requireNonNull(calendar, "calendar");
+    }
+
     boolean isStrict() {
         return strict;
     }
@@ -313,8 +340,11 @@ public final class Limit {
         BigInteger over = shareOver.multiply(part[0]);
         BigInteger under = shareUnder.multiply(part[1]);
         if (kind == Kind.WINDOW && whole.multiply(over).compareTo(under) < 0) {
-            return new Limit(
-                    kind, 1, spanNanos(), unit, BigInteger.ONE, BigInteger.ONE, strict, burst > 0 ? 1 : 0, -1, false);
+            Draft draft = new Draft(kind, 1, spanNanos());
+            draft.unit = unit;
+            draft.strict = strict;
+            draft.burst = burst > 0 ? 1 : 0;
+            return new Limit(draft);
         }
         return withShare(over, under);
     }
@@ -391,17 +421,10 @@ public final class Limit {
 
     private Limit withShare(BigInteger over, BigInteger under) {
         BigInteger common = over.gcd(under);
-        return new Limit(
-                kind,
-                permits,
-                periodNanos,
-                unit,
-                over.divide(common),
-                under.divide(common),
-                strict,
-                burst,
-                initial,
-                borrowing);
+        return with(draft -> {
+            draft.shareOver = over.divide(common);
+            draft.shareUnder = under.divide(common);
+        });
     }
 
     private void only(Kind wanted, String word) {
@@ -432,6 +455,7 @@ public final class Limit {
                 && kind == limit.kind
                 && permits == limit.permits
                 && periodNanos == limit.periodNanos
+                && Objects.equals(calendar, limit.calendar)
                 && unit.equals(limit.unit)
                 && shareOver.equals(limit.shareOver)
                 && shareUnder.equals(limit.shareUnder)
@@ -455,8 +479,45 @@ public final class Limit {
             case BUCKET -> "bucket of " + permits() + " " + unit + ", " + permits + " per " + period();
             case IN_FLIGHT -> permits() + " " + unit + " in flight";
             case TOTAL -> permits() + " " + unit + " in all";
+            case CALENDAR -> permits() + " " + unit + " per " + calendar;
             case LEARNED ->
                 permits() + " " + unit + (periodNanos > 0 ? " per " + period() : "") + ", learned from responses";
         };
+    }
+
+    /** A limit while it is put together. */
+    private static final class Draft {
+
+        final Kind kind;
+        final long permits;
+        final long periodNanos;
+        String unit = REQUESTS;
+        BigInteger shareOver = BigInteger.ONE;
+        BigInteger shareUnder = BigInteger.ONE;
+        boolean strict;
+        long burst;
+        long initial = -1;
+        boolean borrowing;
+
+        @Nullable
+        CalendarPeriod calendar;
+
+        Draft(Kind kind, long permits, long periodNanos) {
+            this.kind = kind;
+            this.permits = permits;
+            this.periodNanos = periodNanos;
+        }
+
+        Draft(Limit from) {
+            this(from.kind, from.permits, from.periodNanos);
+            this.unit = from.unit;
+            this.shareOver = from.shareOver;
+            this.shareUnder = from.shareUnder;
+            this.strict = from.strict;
+            this.burst = from.burst;
+            this.initial = from.initial;
+            this.borrowing = from.borrowing;
+            this.calendar = from.calendar;
+        }
     }
 }

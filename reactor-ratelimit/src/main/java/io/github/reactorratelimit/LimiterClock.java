@@ -12,8 +12,15 @@ import reactor.core.scheduler.Scheduler;
 final class LimiterClock {
 
     private final Supplier<Scheduler> schedulers;
+    private static final long WALL_NANOS = 1_000_000_000L;
+
     private @Nullable Anchor anchor;
     private long now;
+    /** What the clock on the wall showed when somebody asked last, and when that was. */
+    private long wallMillis;
+
+    private long wallReadAt;
+    private @Nullable Anchor wallAnchor;
 
     LimiterClock(Supplier<Scheduler> schedulers) {
         this.schedulers = schedulers;
@@ -36,6 +43,20 @@ final class LimiterClock {
             now = read;
         }
         return now;
+    }
+
+    /**
+     * The clock on the wall at a limiter time that is not before the last look at the clock, in milliseconds since the epoch;
+     * under the monitor. Looked at once a second, so that it is followed where somebody sets it.
+     */
+    long wallMillis(long time) {
+        Anchor current = anchor();
+        if (current != wallAnchor || time - wallReadAt >= WALL_NANOS) {
+            wallAnchor = current;
+            wallReadAt = time;
+            wallMillis = current.scheduler.now(TimeUnit.MILLISECONDS);
+        }
+        return wallMillis + Exact.floorDiv(time - wallReadAt, 1, 0, 1_000_000);
     }
 
     /** How limiter time and the scheduler in force belong together; under the monitor, after {@link #follow}. */

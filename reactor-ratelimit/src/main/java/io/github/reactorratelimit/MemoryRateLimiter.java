@@ -28,7 +28,7 @@ final class MemoryRateLimiter implements RateLimiter {
 
     @Override
     public Mono<Permit> acquire(Demand demand) {
-        return Mono.from(new MonoAcquire(admission, calls.priced(demand)));
+        return calls.acquire(demand);
     }
 
     @Override

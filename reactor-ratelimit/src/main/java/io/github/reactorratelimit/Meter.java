@@ -1,5 +1,7 @@
 package io.github.reactorratelimit;
 
+import java.util.function.LongUnaryOperator;
+
 /**
  * The books of one limit for one key: a pure function of (state, now, cost), without clock, lock or queue. Times are
  * limiter nanoseconds and never run backwards.
@@ -17,15 +19,27 @@ abstract class Meter {
         this.countsRequests = limit.unit().equals(Limit.REQUESTS);
     }
 
-    /** The books of {@code limit}, as they are when nothing was taken yet. */
-    static Meter of(Limit limit, long now) {
+    /**
+     * The books of {@code limit}, as they are when nothing was taken yet.
+     *
+     * @param wall from limiter time to the clock on the wall, in milliseconds since the epoch
+     */
+    static Meter of(Limit limit, long now, LongUnaryOperator wall) {
         return switch (limit.kind()) {
             case WINDOW -> limit.burstPermits() > 0 ? new SpacedWindowMeter(limit) : new WindowMeter(limit);
             case BUCKET -> new BucketMeter(limit, now);
             case IN_FLIGHT -> new InFlightMeter(limit);
             case TOTAL -> new TotalMeter(limit);
+            case CALENDAR -> new CalendarMeter(limit, wall);
             case LEARNED -> throw new IllegalArgumentException("what is learned is configured nowhere: " + limit);
         };
+    }
+
+    /** Books of the same limit in which nothing stands yet. */
+    Meter anew(long now) {
+        return of(limit, now, time -> {
+            throw new IllegalStateException("only a calendar looks at the wall");
+        });
     }
 
     /** Whether a permit stands in these books, so that what becomes of it is their business. */
@@ -45,7 +59,8 @@ abstract class Meter {
     abstract long readyAt(long now, long cost);
 
     /**
-     * A lower bound of {@link #readyAt} for one of {@code cost} that stands behind {@code ahead} others of this unit.
+     * A lower bound of {@link #readyAt} for one of {@code cost} that stands behind {@code ahead} others of this unit, unless
+     * permits are given back unused.
      */
     abstract long expectedAt(long now, long ahead, long cost);
 

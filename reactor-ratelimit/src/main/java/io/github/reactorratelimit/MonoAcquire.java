@@ -12,21 +12,26 @@ final class MonoAcquire extends Mono<Permit> {
 
     private final Admission admission;
     private final Demand demand;
+    private final @Nullable Patience patience;
 
-    MonoAcquire(Admission admission, Demand demand) {
+    MonoAcquire(Admission admission, Demand demand, @Nullable Patience patience) {
         this.admission = admission;
         this.demand = demand;
+        this.patience = patience;
     }
 
     @Override
     public void subscribe(CoreSubscriber<? super Permit> actual) {
-        actual.onSubscribe(new Acquiring(admission, demand, actual));
+        actual.onSubscribe(
+                patience == null
+                        ? new Acquiring(admission, demand, actual)
+                        : new Impatient(admission, demand, actual, patience));
     }
 
     /**
      * IDLE ─request─► ASKED ─grant─► DONE; cancel ends both at once, and the loser of the two gives back.
      */
-    private static final class Acquiring extends BarePermit implements Subscription {
+    private static class Acquiring extends BarePermit implements Subscription {
 
         private static final AtomicIntegerFieldUpdater<Acquiring> STATE =
                 AtomicIntegerFieldUpdater.newUpdater(Acquiring.class, "state");
@@ -45,13 +50,13 @@ final class MonoAcquire extends Mono<Permit> {
         }
 
         @Override
-        public void request(long n) {
+        public final void request(long n) {
             if (!Operators.validate(n) || !STATE.compareAndSet(this, IDLE, ASKED)) {
                 return;
             }
             try {
                 @Nullable String lane = RateLimitContext.laneOf(actual.currentContext());
-                admission.acquire(this, lane, 0, demand.maxWaitNanos());
+                admission.acquire(this, lane, 0, longestNanos());
             } catch (RuntimeException e) {
                 if (!STATE.compareAndSet(this, ASKED, DONE)) {
                     throw e;
@@ -61,7 +66,7 @@ final class MonoAcquire extends Mono<Permit> {
         }
 
         @Override
-        public void cancel() {
+        public final void cancel() {
             if (STATE.getAndSet(this, DONE) == ASKED) {
                 admission.cancel(this);
             }
@@ -81,6 +86,32 @@ final class MonoAcquire extends Mono<Permit> {
                 actual.onNext(this);
                 actual.onComplete();
             }
+        }
+
+        long longestNanos() {
+            return demand.maxWaitNanos();
+        }
+    }
+
+    /** One that may wait no longer than whoever asks has patience. */
+    private static final class Impatient extends Acquiring {
+
+        private final Patience patience;
+
+        Impatient(Admission admission, Demand demand, CoreSubscriber<? super Permit> actual, Patience patience) {
+            super(admission, demand, actual);
+            this.patience = patience;
+        }
+
+        @Override
+        long longestNanos() {
+            return Math.min(super.longestNanos(), patience.leftNanos());
+        }
+
+        @Override
+        void emit() {
+            patience.spend((refusal() == null ? sentAt : admission.now()) - joinedAt);
+            super.emit();
         }
     }
 }

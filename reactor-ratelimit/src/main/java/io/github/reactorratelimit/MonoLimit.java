@@ -15,18 +15,21 @@ final class MonoLimit<T> extends Mono<T> implements Limited<T> {
     private final @Nullable Function<? super ContextView, Demand> demandBy;
     private final @Nullable Publisher<? extends T> source;
     private final @Nullable Function<? super Exchange, ? extends Publisher<? extends T>> opening;
+    private final Ticket.Tells tells;
 
     private MonoLimit(
             RateLimitOperator operator,
             @Nullable Demand demand,
             @Nullable Function<? super ContextView, Demand> demandBy,
             @Nullable Publisher<? extends T> source,
-            @Nullable Function<? super Exchange, ? extends Publisher<? extends T>> opening) {
+            @Nullable Function<? super Exchange, ? extends Publisher<? extends T>> opening,
+            Ticket.Tells tells) {
         this.operator = operator;
         this.demand = demand;
         this.demandBy = demandBy;
         this.source = source;
         this.opening = opening;
+        this.tells = tells;
     }
 
     /** A publisher that tells nothing of sending; its first signal is taken for the response head. */
@@ -35,7 +38,7 @@ final class MonoLimit<T> extends Mono<T> implements Limited<T> {
             @Nullable Demand demand,
             @Nullable Function<? super ContextView, Demand> demandBy,
             Publisher<? extends T> source) {
-        return onAssembly(new MonoLimit<>(operator, demand, demandBy, source, null));
+        return onAssembly(new MonoLimit<>(operator, demand, demandBy, source, null, Ticket.Tells.HEAD));
     }
 
     /** An adapter's call, which tells when it is sent and what its response head said. */
@@ -43,7 +46,15 @@ final class MonoLimit<T> extends Mono<T> implements Limited<T> {
             RateLimitOperator operator,
             Demand demand,
             Function<? super Exchange, ? extends Publisher<? extends T>> opening) {
-        return onAssembly(new MonoLimit<>(operator, demand, null, null, opening));
+        return onAssembly(new MonoLimit<>(operator, demand, null, null, opening, Ticket.Tells.SENDING));
+    }
+
+    /** A user's call under a permit, with or without an adapter that tells. */
+    static <T> Mono<T> use(
+            RateLimitOperator operator,
+            Demand demand,
+            Function<? super Exchange, ? extends Publisher<? extends T>> opening) {
+        return onAssembly(new MonoLimit<>(operator, demand, null, null, opening, Ticket.Tells.PERHAPS));
     }
 
     @Override
@@ -76,7 +87,7 @@ final class MonoLimit<T> extends Mono<T> implements Limited<T> {
 
     @Override
     public Ticket.Tells tells() {
-        return source != null ? Ticket.Tells.HEAD : Ticket.Tells.SENDING;
+        return tells;
     }
 
     @Override

@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** One key of one scope: all its meters, its cooldown, and a place per lane for those who wait for it. */
@@ -78,14 +79,22 @@ final class Node {
     @Nullable
     Node newer;
 
-    Node(@Nullable Node parent, Object key, String label, List<Limit> limits, Lanes lanes, long number, long now) {
+    Node(
+            @Nullable Node parent,
+            Object key,
+            String label,
+            List<Limit> limits,
+            Lanes lanes,
+            long number,
+            long now,
+            LongUnaryOperator wall) {
         this.parent = parent;
         this.key = key;
         this.label = label;
         this.depth = parent == null ? 0 : parent.depth + 1;
         this.number = number;
-        this.meters = meters(limits, now);
-        this.shares = shares(limits, lanes, now);
+        this.meters = meters(limits, now, wall);
+        this.shares = shares(limits, lanes, now, wall);
         this.holds = holds();
         this.budgeted = has(Limit.Kind.TOTAL);
         this.lastUsed = now;
@@ -108,11 +117,11 @@ final class Node {
         return false;
     }
 
-    private static Meter[] meters(List<Limit> limits, long now) {
-        return limits.stream().map(limit -> Meter.of(limit, now)).toArray(Meter[]::new);
+    private static Meter[] meters(List<Limit> limits, long now, LongUnaryOperator wall) {
+        return limits.stream().map(limit -> Meter.of(limit, now, wall)).toArray(Meter[]::new);
     }
 
-    private static Meter[][] shares(List<Limit> limits, Lanes lanes, long now) {
+    private static Meter[][] shares(List<Limit> limits, Lanes lanes, long now, LongUnaryOperator wall) {
         if (lanes.count() == 1 && lanes.share(0).isWhole()) {
             return NO_SHARES;
         }
@@ -122,7 +131,7 @@ final class Node {
             all[lane] = share.isWhole()
                     ? NO_METERS
                     : meters(
-                            limits.stream().map(limit -> limit.laneShare(share)).toList(), now);
+                            limits.stream().map(limit -> limit.laneShare(share)).toList(), now, wall);
         }
         return all;
     }
@@ -368,16 +377,16 @@ final class Node {
     }
 
     /** New limits go on from the books of the old ones of their kind and unit, in order. */
-    void change(long now, List<Limit> limits, Lanes lanes, long generation) {
+    void change(long now, List<Limit> limits, Lanes lanes, long generation, LongUnaryOperator wall) {
         boolean closed = gate.isClosed(now);
         if (closed) {
             stopMeters(gate.closedUntil, now);
         }
         Meter[] before = meters;
-        meters = meters(limits, now);
+        meters = meters(limits, now, wall);
         adopt(now, meters, before, generation);
         Meter[][] sharesBefore = shares;
-        shares = shares(limits, lanes, now);
+        shares = shares(limits, lanes, now, wall);
         for (int lane = 0; lane < shares.length; lane++) {
             adopt(now, shares[lane], sharesBefore[lane], generation);
         }

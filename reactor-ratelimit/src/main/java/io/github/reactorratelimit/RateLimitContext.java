@@ -46,6 +46,29 @@ public final class RateLimitContext {
         return mark == null ? Duration.ZERO : Duration.ofNanos(mark.waitedNanos());
     }
 
+    /**
+     * The attempt itself that something upstream of an operator belongs to, to correct what it costs: with the usage that an
+     * answer tells, for example.
+     *
+     * <pre>{@code
+     * Mono.deferContextual(context -> ask().doOnNext(answer ->
+     *                 RateLimitContext.exchange(context).settle("tokens", answer.tokens())))
+     *         .transform(limiter.limit(demand));
+     * }</pre>
+     *
+     * @param context what is seen upstream of {@link RateLimitOperator#limit}, or where an adapter reads a response
+     * @return the innermost attempt
+     * @throws IllegalStateException outside of any attempt
+     */
+    public static Exchange exchange(ContextView context) {
+        Layers.Mark mark = Layers.mark(context);
+        if (mark == null) {
+            throw new IllegalStateException(
+                    "there is an attempt only upstream of an operator such as limiter.limit(), and this Context has none");
+        }
+        return mark.exchange();
+    }
+
     static @Nullable String laneOf(ContextView context) {
         return context.isEmpty() ? null : context.getOrDefault(LANE, null);
     }

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -32,7 +33,7 @@ import reactor.util.context.ContextView;
  * <p>Defaults: {@link RetryPolicy#standard()}, the limiter's dialect, no readers; a call is idempotent if its demand's
  * {@code method} attribute is a method that RFC 9110 (9.2.2) defines as idempotent.
  */
-public final class RateLimitOperator {
+public final class RateLimitOperator implements PermitSource {
 
     private static final Logger LOG = LoggerFactory.getLogger(RateLimiter.class);
     private static final Set<String> IDEMPOTENT = Set.of("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE");
@@ -46,39 +47,31 @@ public final class RateLimitOperator {
     private final @Nullable Boolean idempotent;
     private final boolean replayable;
     private final boolean failsFast;
+    private final PermitSource source;
+    private final @Nullable Patience patience;
 
-    private RateLimitOperator(
-            Admission admission,
-            RetryBudget limiterBudget,
-            Dialect dialect,
-            RetryPolicy policy,
-            List<TypedReader<?>> responses,
-            List<FailureReader> failures,
-            @Nullable Boolean idempotent,
-            boolean replayable,
-            boolean failsFast) {
-        this.admission = admission;
-        this.limiterBudget = limiterBudget;
-        this.dialect = dialect;
-        this.policy = policy;
-        this.responses = responses;
-        this.failures = failures;
-        this.idempotent = idempotent;
-        this.replayable = replayable;
-        this.failsFast = failsFast;
+    private RateLimitOperator(Draft draft) {
+        this.admission = draft.admission;
+        this.limiterBudget = draft.limiterBudget;
+        this.dialect = draft.dialect;
+        this.policy = draft.policy;
+        this.responses = draft.responses;
+        this.failures = draft.failures;
+        this.idempotent = draft.idempotent;
+        this.replayable = draft.replayable;
+        this.failsFast = draft.failsFast;
+        this.source = draft.source == null ? this : draft.source;
+        this.patience = draft.patience;
     }
 
     static RateLimitOperator of(Admission admission, Dialect dialect) {
-        return new RateLimitOperator(
-                admission,
-                RetryBudget.standard(),
-                dialect,
-                RetryPolicy.standard(),
-                List.of(),
-                List.of(),
-                null,
-                true,
-                false);
+        return new RateLimitOperator(new Draft(admission, RetryBudget.standard(), dialect));
+    }
+
+    private RateLimitOperator with(Consumer<Draft> change) {
+        Draft draft = new Draft(this);
+        change.accept(draft);
+        return new RateLimitOperator(draft);
     }
 
     /**
@@ -89,8 +82,7 @@ public final class RateLimitOperator {
      */
     public RateLimitOperator retry(RetryPolicy retry) {
         Objects.requireNonNull(retry, "retry");
-        return new RateLimitOperator(
-                admission, limiterBudget, dialect, retry, responses, failures, idempotent, replayable, failsFast);
+        return with(draft -> draft.policy = retry);
     }
 
     /**
@@ -104,16 +96,7 @@ public final class RateLimitOperator {
     public <R> RateLimitOperator responses(Class<R> type, ResponseReader<? super R> reader) {
         List<TypedReader<?>> more = new ArrayList<>(responses);
         more.add(new TypedReader<>(type, reader));
-        return new RateLimitOperator(
-                admission,
-                limiterBudget,
-                dialect,
-                policy,
-                List.copyOf(more),
-                failures,
-                idempotent,
-                replayable,
-                failsFast);
+        return with(draft -> draft.responses = List.copyOf(more));
     }
 
     /**
@@ -125,16 +108,7 @@ public final class RateLimitOperator {
     public RateLimitOperator failures(FailureReader reader) {
         List<FailureReader> more = new ArrayList<>(failures);
         more.add(Objects.requireNonNull(reader, "reader"));
-        return new RateLimitOperator(
-                admission,
-                limiterBudget,
-                dialect,
-                policy,
-                responses,
-                List.copyOf(more),
-                idempotent,
-                replayable,
-                failsFast);
+        return with(draft -> draft.failures = List.copyOf(more));
     }
 
     /**
@@ -145,8 +119,7 @@ public final class RateLimitOperator {
      * @return the changed operator
      */
     public RateLimitOperator idempotent(boolean repeatable) {
-        return new RateLimitOperator(
-                admission, limiterBudget, dialect, policy, responses, failures, repeatable, replayable, failsFast);
+        return with(draft -> draft.idempotent = repeatable);
     }
 
     /**
@@ -157,8 +130,7 @@ public final class RateLimitOperator {
      * @return the changed operator
      */
     public RateLimitOperator replayable(boolean again) {
-        return new RateLimitOperator(
-                admission, limiterBudget, dialect, policy, responses, failures, idempotent, again, failsFast);
+        return with(draft -> draft.replayable = again);
     }
 
     /**
@@ -170,8 +142,7 @@ public final class RateLimitOperator {
      * @return the changed operator
      */
     public RateLimitOperator failFast() {
-        return new RateLimitOperator(
-                admission, limiterBudget, dialect, policy, responses, failures, idempotent, replayable, true);
+        return with(draft -> draft.failsFast = true);
     }
 
     /**
@@ -250,6 +221,40 @@ public final class RateLimitOperator {
     public <T> Flux<T> exchangeMany(
             Demand demand, Function<? super Exchange, ? extends Publisher<? extends T>> attempt) {
         return FluxLimit.exchange(this, priced(demand), attempt);
+    }
+
+    /**
+     * A bare permit, as from the limiter itself: what this operator says of retries does not concern it.
+     *
+     * @param demand what is asked for
+     * @return the permit, as {@link PermitSource#acquire} has it
+     */
+    @Override
+    public Mono<Permit> acquire(Demand demand) {
+        return acquire(demand, null);
+    }
+
+    Mono<Permit> acquire(Demand demand, @Nullable Patience longest) {
+        return Mono.from(new MonoAcquire(admission, priced(Objects.requireNonNull(demand, "demand")), longest));
+    }
+
+    /** Calls that were asked for as calls of {@code shown}, and wait no longer than that has patience. */
+    RateLimitOperator on(PermitSource shown, @Nullable Patience longest) {
+        return with(draft -> {
+            draft.source = shown;
+            draft.patience = longest;
+        });
+    }
+
+    /** What a call is shown as where its permit comes from. */
+    PermitSource source() {
+        return source;
+    }
+
+    /** How long the calls may wait in all; null for as long as it takes. */
+    @Nullable
+    Patience patience() {
+        return patience;
     }
 
     /** The demand with what it costs by the limiter's word. */
@@ -386,4 +391,45 @@ public final class RateLimitOperator {
     }
 
     private record TypedReader<R>(Class<R> type, ResponseReader<? super R> reader) {}
+
+    /** An operator while it is put together. */
+    private static final class Draft {
+
+        final Admission admission;
+        final RetryBudget limiterBudget;
+        final Dialect dialect;
+        RetryPolicy policy = RetryPolicy.standard();
+        List<TypedReader<?>> responses = List.of();
+        List<FailureReader> failures = List.of();
+
+        @Nullable
+        Boolean idempotent;
+
+        boolean replayable = true;
+        boolean failsFast;
+        /** Null for the operator itself. */
+        @Nullable
+        PermitSource source;
+
+        @Nullable
+        Patience patience;
+
+        Draft(Admission admission, RetryBudget limiterBudget, Dialect dialect) {
+            this.admission = admission;
+            this.limiterBudget = limiterBudget;
+            this.dialect = dialect;
+        }
+
+        Draft(RateLimitOperator from) {
+            this(from.admission, from.limiterBudget, from.dialect);
+            this.policy = from.policy;
+            this.responses = from.responses;
+            this.failures = from.failures;
+            this.idempotent = from.idempotent;
+            this.replayable = from.replayable;
+            this.failsFast = from.failsFast;
+            this.source = from.source == from ? null : from.source;
+            this.patience = from.patience;
+        }
+    }
 }

@@ -64,6 +64,16 @@ final class Sharing {
 
     private long number;
 
+    /** Rejects limits whose books no store keeps. */
+    static void check(List<Limit> limits) {
+        for (Limit limit : limits) {
+            if (limit.kind() == Limit.Kind.CALENDAR) {
+                throw new IllegalArgumentException("a limit that is shared through a store must not count by a calendar, was "
+                        + limit + ". Divide it between the processes with sharedBy, in a limiter of its own");
+            }
+        }
+    }
+
     Sharing(LimitStore store, Settings settings, Tree tree, Timers timers, Turns turns, WaitingRoom room) {
         this.store = store;
         this.settings = settings;

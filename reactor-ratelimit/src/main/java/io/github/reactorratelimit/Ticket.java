@@ -38,7 +38,9 @@ abstract class Ticket extends Booking {
         /** The response head; the grant is taken for the moment of sending. */
         HEAD,
         /** Both, the moment of sending and the head. */
-        SENDING
+        SENDING,
+        /** Perhaps both, by an adapter, and perhaps neither: then its first signal is taken for the head. */
+        PERHAPS
     }
 
     private static final Stage[] STAGES = Stage.values();
@@ -82,6 +84,11 @@ abstract class Ticket extends Booking {
 
     /** What is told about the attempt besides its end. */
     abstract Tells tells();
+
+    /** Whether its permit was certainly not used yet. */
+    final boolean isSurelyUnsent() {
+        return phase == Phase.UNSENT && tells() == Tells.SENDING;
+    }
 
     /** Which attempt of its call it is. */
     int number() {

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,6 +26,7 @@ final class Tree {
     /** Whether anything is limited at all. */
     private boolean limited;
 
+    private final LongUnaryOperator wall;
     private volatile List<Scope> scopes;
     /** How often limits were changed. Written under the monitor, after the scopes, so that who reads it first reads no older ones. */
     private volatile int changes;
@@ -35,13 +37,19 @@ final class Tree {
     /** How many keys ever came to be known. */
     private long count;
 
-    Tree(List<Limit> rootLimits, List<Scope> scopes, Settings settings, Generations generations) {
+    Tree(
+            List<Limit> rootLimits,
+            List<Scope> scopes,
+            Settings settings,
+            Generations generations,
+            LongUnaryOperator wall) {
+        this.wall = wall;
         this.lanes = settings.lanes();
         this.scopes = scopes;
         this.idleNanos = settings.idleNanos();
         this.learns = settings.learning() != Learning.Mode.OFF;
         this.generations = generations;
-        this.root = new Node(null, "", "", rootLimits, lanes, 0, 0);
+        this.root = new Node(null, "", "", rootLimits, lanes, 0, 0, wall);
         this.limited = isLimited(rootLimits, scopes);
         begin(root);
     }
@@ -149,7 +157,7 @@ final class Tree {
                     return null;
                 }
                 Scope scope = scopes.get(i);
-                child = new Node(node, keys[i], scope.label(keys[i]), known.each.get(i), lanes, ++count, now);
+                child = new Node(node, keys[i], scope.label(keys[i]), known.each.get(i), lanes, ++count, now, wall);
                 node.addChild(child);
                 link(child);
                 size++;

@@ -262,7 +262,7 @@ final class WaitingRoom {
         ticket.phase = switch (ticket.tells()) {
             case NOTHING -> Phase.HEADED;
             case HEAD -> Phase.SENT;
-            case SENDING -> Phase.UNSENT;
+            case SENDING, PERHAPS -> Phase.UNSENT;
         };
         ticket.at = now;
         ticket.sentAt = now;
@@ -578,7 +578,7 @@ final class WaitingRoom {
         Slot slot = slot(ticket);
         boolean refund = how == Leaving.UNUSED
                 || how == Leaving.WITHDRAWN
-                || (how == Leaving.CANCELLED && ticket.phase == Phase.UNSENT);
+                || (how == Leaving.CANCELLED && ticket.isSurelyUnsent());
         timers.remove(ticket);
         if (!refund && ticket.phase != Phase.HEADED) {
             enter(now, ticket, Phase.ENDED);

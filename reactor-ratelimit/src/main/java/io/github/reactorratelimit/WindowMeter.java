@@ -90,8 +90,10 @@ class WindowMeter extends Meter {
     @Override
     long expectedAt(long now, long ahead, long cost) {
         long total = Exact.add(ahead, cost);
-        long first = readyAt(now, (total - 1) % permits + 1);
-        return first == Exact.NEVER ? now : Exact.add(first, Exact.floorDiv((total - 1) / permits, span, 0, 1));
+        long known = readyAt(now, (total - 1) % permits + 1);
+        // What is still open counts for a span from its head on, and its head is not here yet.
+        long first = known == Exact.NEVER ? Exact.add(now, span) : known;
+        return Exact.add(first, Exact.floorDiv((total - 1) / permits, span, 0, 1));
     }
 
     @Override

@@ -50,6 +50,8 @@ class ArchitectureTest {
             "BucketMeter",
             "InFlightMeter",
             "TotalMeter",
+            "CalendarMeter",
+            "CalendarPeriod",
             "JointBooks");
 
     /** How calls are limited, heard and tried again. */

@@ -19,7 +19,7 @@ final class Books {
 
     Books(Limit limit) {
         this.limit = limit;
-        this.meter = Meter.of(limit, 0);
+        this.meter = Meter.of(limit, 0, now -> now / 1_000_000);
     }
 
     Meter meter() {
@@ -78,7 +78,7 @@ final class Books {
 
     /** The limit is replaced while its books are open. */
     Books change(Limit other) {
-        Meter next = Meter.of(other, now);
+        Meter next = Meter.of(other, now, time -> time / 1_000_000);
         next.adopt(now, meter);
         meter = next;
         return this;

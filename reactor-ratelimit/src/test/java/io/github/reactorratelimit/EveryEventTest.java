@@ -87,7 +87,8 @@ class EveryEventTest {
         assertThat(ledger.wrong.get()).isZero();
         assertThat(ledger.asked.get()).isEqualTo(THREADS * CALLS);
         assertThat(ledger.stages).hasSize(THREADS * CALLS);
-        assertThat(ledger.stages.values()).as("nothing is left open").containsOnly(3, 4);
+        // Whether anybody is refused or leaves is up to the threads.
+        assertThat(ledger.stages.values()).as("nothing is left open").isSubsetOf(3, 4);
     }
 
     private static void one(RateLimiter limiter, Random random) {

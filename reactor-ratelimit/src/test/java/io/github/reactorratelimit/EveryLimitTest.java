@@ -3,6 +3,8 @@ package io.github.reactorratelimit;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 
+import java.time.ZoneOffset;
+import java.time.temporal.ChronoUnit;
 import org.junit.jupiter.api.Nested;
 
 class EveryLimitTest {
@@ -52,6 +54,14 @@ class EveryLimitTest {
         @Override
         Limit limit() {
             return Limit.of(7, ofSeconds(3)).burst(7);
+        }
+    }
+
+    @Nested
+    class Calendar extends LimitContract {
+        @Override
+        Limit limit() {
+            return Limit.calendar(7, ChronoUnit.MINUTES, ZoneOffset.UTC);
         }
     }
 

@@ -30,7 +30,7 @@ abstract class ModelBooks {
                 new Bucket(limit, now, limit.initialPermits(), before == null ? null : ((Bucket) before).level);
             case IN_FLIGHT -> new InFlight(limit, (InFlight) before);
             case TOTAL -> new Total(limit, (Total) before);
-            case LEARNED -> throw new IllegalArgumentException("nobody configures that: " + limit);
+            case CALENDAR, LEARNED -> throw new IllegalArgumentException("nobody configures that: " + limit);
         };
     }
 
@@ -122,7 +122,8 @@ abstract class ModelBooks {
         long expectedAt(long now, long ahead, long cost) {
             long wholeWindows = (ahead + cost - 1) / limit.permits();
             long first = readyAt(now, ahead + cost - wholeWindows * limit.permits());
-            long at = first == Exact.NEVER ? now : first + wholeWindows * span;
+            long soonest = first == Exact.NEVER ? now + span : first;
+            long at = soonest + wholeWindows * span;
             return spacing == null ? at : Math.max(at, spacing.expectedAt(now, ahead, cost));
         }
 

@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The JSON of a Graph {@code $batch}, as far as the service looks at it. The one place that needs Jackson. */
+/** The JSON of a Graph {@code $batch}, as far as the service looks at it. Needs Jackson. */
 final class BatchMessage {
 
     private static final JsonFactory JSON = new JsonFactory();

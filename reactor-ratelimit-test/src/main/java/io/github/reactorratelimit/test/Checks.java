@@ -14,6 +14,20 @@ final class Checks {
         return value;
     }
 
+    static long atLeastOne(String name, long value) {
+        if (value < 1) {
+            throw new IllegalArgumentException(name + " must be at least 1, was " + value);
+        }
+        return value;
+    }
+
+    static long notNegative(String name, long value) {
+        if (value < 0) {
+            throw new IllegalArgumentException(name + " must not be negative, was " + value);
+        }
+        return value;
+    }
+
     static Duration atLeastOneMilli(String name, Duration value) {
         if (value.toMillis() < 1) {
             throw new IllegalArgumentException(name + " must be at least 1 ms, was " + value);

@@ -77,7 +77,9 @@ final class HttpExchange implements BiFunction<HttpServerRequest, HttpServerResp
         if (size > 0 && reply.header("Content-Type") == null) {
             out.header("Content-Type", "application/json");
         }
-        if (reply.delivery() != Reply.Delivery.ENDLESS && reply.status() != 204 && reply.status() != 304) {
+        boolean sized =
+                reply.delivery() != Reply.Delivery.ENDLESS && reply.pace().pieces() == null;
+        if (sized && reply.status() != 204 && reply.status() != 304) {
             out.header("Content-Length", Integer.toString(size));
         }
     }

@@ -28,6 +28,16 @@ public final class RateLimitAssertions {
     }
 
     /**
+     * Asserts on what a chat service has understood so far; what it sees later doesn't count.
+     *
+     * @param ledger the ledger of the service
+     * @return assertions on all its calls
+     */
+    public static ChatLedgerAssert assertThat(ChatLedger ledger) {
+        return new ChatLedgerAssert(ledger.calls());
+    }
+
+    /**
      * Asserts on a limiter.
      *
      * @param limiter the limiter

@@ -8,7 +8,8 @@ package io.github.reactorratelimit.test;
  * <p>Built from {@link ServiceRules}, every answer has {@code Date}, the time of the decision. Where a limit counts, it also has {@code
  * X-RateLimit-Limit}, {@code -Remaining} and {@code -Reset} (epoch seconds, fraction cut off). A request above the
  * limit gets a 429 with {@code Retry-After} in whole seconds, rounded up and at least 1. Limits count per endpoint and
- * {@linkplain SimulatedRequest#token() token}. {@link OneNoteRules} say what a service built from them answers.
+ * {@linkplain SimulatedRequest#token() token}. {@link OneNoteRules} and {@link ChatService} say what a service
+ * of theirs answers.
  *
  * <p>Safe for use from any thread: requests are decided one after the other.
  */

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.github.reactorratelimit.signal.Headers;
 import java.time.Duration;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,24 +44,15 @@ public final class Reply {
     private final byte[] body;
     private final Delivery delivery;
     private final Duration delay;
-    private final int chunks;
-    private final Duration pause;
+    private final ReplyPace pace;
 
-    private Reply(
-            int status,
-            HeaderLines headers,
-            byte[] body,
-            Delivery delivery,
-            Duration delay,
-            int chunks,
-            Duration pause) {
+    private Reply(int status, HeaderLines headers, byte[] body, Delivery delivery, Duration delay, ReplyPace pace) {
         this.status = status;
         this.headers = headers;
         this.body = body;
         this.delivery = delivery;
         this.delay = delay;
-        this.chunks = chunks;
-        this.pause = pause;
+        this.pace = pace;
     }
 
     /**
@@ -83,7 +75,7 @@ public final class Reply {
             throw new IllegalArgumentException("status must be 200 to 599, was " + status);
         }
         byte[] body = ("{\"status\":" + status + "}").getBytes(UTF_8);
-        return new Reply(status, HeaderLines.NONE, body, Delivery.WHOLE, Duration.ZERO, 1, Duration.ZERO);
+        return new Reply(status, HeaderLines.NONE, body, Delivery.WHOLE, Duration.ZERO, ReplyPace.AT_ONCE);
     }
 
     /**
@@ -114,7 +106,7 @@ public final class Reply {
     }
 
     private static Reply none(Delivery delivery) {
-        return new Reply(0, HeaderLines.NONE, new byte[0], delivery, Duration.ZERO, 1, Duration.ZERO);
+        return new Reply(0, HeaderLines.NONE, new byte[0], delivery, Duration.ZERO, ReplyPace.AT_ONCE);
     }
 
     /**
@@ -158,7 +150,7 @@ public final class Reply {
      * @return a copy with that delay
      */
     public Reply after(Duration delay) {
-        return new Reply(status, headers, body, delivery, Checks.notNegative("delay", delay), chunks, pause);
+        return new Reply(status, headers, body, delivery, Checks.notNegative("delay", delay), pace);
     }
 
     /**
@@ -170,7 +162,13 @@ public final class Reply {
      */
     public Reply slowly(int chunks, Duration pause) {
         Checks.atLeastOne("chunks", chunks);
-        return new Reply(status, headers, body, delivery, delay, chunks, Checks.notNegative("pause", pause));
+        return withPace(body, new ReplyPace(chunks, Checks.notNegative("pause", pause), null));
+    }
+
+    /** A body that comes in these pieces, each after its own pause. */
+    Reply pieces(List<ReplyPiece> pieces) {
+        requireHead();
+        return withPace(ReplyPiece.join(pieces), ReplyPace.of(pieces));
     }
 
     /**
@@ -180,7 +178,7 @@ public final class Reply {
      */
     public Reply endless() {
         Reply filled = bodyOfSize(ENDLESS_CHUNK);
-        return new Reply(status, headers, filled.body, Delivery.ENDLESS, delay, 1, Duration.ofMillis(1));
+        return new Reply(status, headers, filled.body, Delivery.ENDLESS, delay, ReplyPace.AT_ONCE);
     }
 
     /**
@@ -255,12 +253,8 @@ public final class Reply {
         return delay;
     }
 
-    int chunks() {
-        return chunks;
-    }
-
-    Duration pause() {
-        return pause;
+    ReplyPace pace() {
+        return pace;
     }
 
     boolean hasHead() {
@@ -268,7 +262,7 @@ public final class Reply {
     }
 
     Reply withHeaders(HeaderLines lines) {
-        return new Reply(status, lines, body, delivery, delay, chunks, pause);
+        return new Reply(status, lines, body, delivery, delay, pace);
     }
 
     HeaderLines lines() {
@@ -277,12 +271,16 @@ public final class Reply {
 
     private Reply withBody(byte[] bytes) {
         requireHead();
-        return new Reply(status, headers, bytes, delivery, delay, chunks, pause);
+        return withPace(bytes, pace.forAnother());
+    }
+
+    private Reply withPace(byte[] bytes, ReplyPace other) {
+        return new Reply(status, headers, bytes, delivery, delay, other);
     }
 
     private Reply withDelivery(Delivery other) {
         requireHead();
-        return new Reply(status, headers, body, other, delay, chunks, pause);
+        return new Reply(status, headers, body, other, delay, pace);
     }
 
     private void requireHead() {

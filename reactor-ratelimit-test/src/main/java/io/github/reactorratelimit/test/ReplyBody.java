@@ -11,12 +11,14 @@ import reactor.core.scheduler.Scheduler;
 /** The body of a reply as its pieces come: at once, slowly, without end, or cut off by an error. */
 final class ReplyBody {
 
+    private static final Duration BETWEEN_ENDLESS = Duration.ofMillis(1);
+
     private ReplyBody() {}
 
     static Flux<byte[]> pieces(Reply reply, Scheduler scheduler) {
         return switch (reply.delivery()) {
             case ENDLESS ->
-                Flux.interval(reply.pause(), scheduler).onBackpressureDrop().map(tick -> reply.bytes());
+                Flux.interval(BETWEEN_ENDLESS, scheduler).onBackpressureDrop().map(tick -> reply.bytes());
             case RESET_AFTER_HEAD, CLOSE_AFTER_HEAD ->
                 Flux.concat(Flux.just(Arrays.copyOf(reply.bytes(), reply.bytes().length / 2)), Flux.error(cut(reply)));
             default -> whole(reply, scheduler);
@@ -32,13 +34,10 @@ final class ReplyBody {
     }
 
     private static Flux<byte[]> whole(Reply reply, Scheduler scheduler) {
-        byte[] body = reply.bytes();
-        int size = Math.max(1, (body.length + reply.chunks() - 1) / reply.chunks());
-        return Flux.range(0, reply.chunks())
-                .map(i -> Arrays.copyOfRange(
-                        body, Math.min(body.length, i * size), Math.min(body.length, (i + 1) * size)))
-                .concatMap(piece -> pause(reply.pause(), scheduler).thenReturn(piece), 1)
-                .filter(piece -> piece.length > 0);
+        return reply.pace()
+                .of(reply.bytes())
+                .concatMap(piece -> pause(piece.pause(), scheduler).thenReturn(piece.bytes()), 1)
+                .filter(bytes -> bytes.length > 0);
     }
 
     static Mono<Void> pause(Duration duration, Scheduler scheduler) {

@@ -9,6 +9,10 @@
  *
  * <p>Both forms of the service run the same decisions, those of {@link
  * io.github.reactorratelimit.test.RateLimitedService}, which are told the time and own no clock.
+ *
+ * <p>Two services of a kind of their own are there: OneNote in Microsoft Graph ({@link
+ * io.github.reactorratelimit.test.OneNoteRules}), and an OpenAI-compatible chat completion service, which counts tokens and
+ * money beside requests ({@link io.github.reactorratelimit.test.ChatRules}).
  */
 @NullMarked
 package io.github.reactorratelimit.test;

@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.netty;
 
 import io.github.reactorratelimit.Demand;
+import io.github.reactorratelimit.Exchange;
 import io.github.reactorratelimit.FailureReader;
 import io.github.reactorratelimit.RateLimitContext;
 import io.github.reactorratelimit.RateLimitOperator;
@@ -53,11 +54,11 @@ public final class RateLimitedHttpClient {
     private static final int CONNECT_TIMEOUT_MILLIS = 5_000;
 
     private final HttpClient client;
-    private final RateLimitOperator operator;
+    private final Calls calls;
 
-    private RateLimitedHttpClient(HttpClient client, RateLimitOperator operator) {
+    private RateLimitedHttpClient(HttpClient client, Calls calls) {
         this.client = client;
-        this.operator = operator;
+        this.calls = calls;
     }
 
     /**
@@ -79,13 +80,30 @@ public final class RateLimitedHttpClient {
      * @return the limited client
      */
     public static RateLimitedHttpClient of(HttpClient client, RateLimitOperator operator) {
-        Objects.requireNonNull(operator, "operator");
+        return under(client, new Calls.Limited(Objects.requireNonNull(operator, "operator")));
+    }
+
+    /**
+     * A client for the one attempt of a call that has its permit: what {@link io.github.reactorratelimit.PermitSource#use}
+     * hands out. Its requests take no permit and are not tried again here; whoever made the attempt hears them, and tries
+     * again. {@link Request#demand}, {@link Request#endpoint} and {@link Request#idempotent} say nothing then: the demand is
+     * that of the call, and its operator knows what may be repeated.
+     *
+     * @param client the client, set up as you like; it is not changed
+     * @param attempt what its requests belong to
+     * @return the client
+     */
+    public static RateLimitedHttpClient of(HttpClient client, Exchange attempt) {
+        return under(client, new Calls.Permitted(Objects.requireNonNull(attempt, "attempt")));
+    }
+
+    private static RateLimitedHttpClient under(HttpClient client, Calls calls) {
         HttpClient prepared =
                 client.disableRetry(true).doOnRequest(Dispatch::begin).doAfterRequest(Dispatch::sent);
         boolean bounded = client.configuration().options().containsKey(ChannelOption.CONNECT_TIMEOUT_MILLIS);
         return new RateLimitedHttpClient(
                 bounded ? prepared : prepared.option(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_TIMEOUT_MILLIS),
-                operator);
+                calls);
     }
 
     /**
@@ -116,7 +134,7 @@ public final class RateLimitedHttpClient {
         return new RateLimitedHttpClient(
                 client.doOnRequest(
                         (request, connection) -> request.header(name, value.apply(request.currentContextView()))),
-                operator);
+                calls);
     }
 
     /**
@@ -200,7 +218,7 @@ public final class RateLimitedHttpClient {
      * @return the request, to be given a URI
      */
     public Request request(HttpMethod method) {
-        return new Request(client, operator, new Draft(Objects.requireNonNull(method, "method")));
+        return new Request(client, calls, new Draft(Objects.requireNonNull(method, "method")));
     }
 
     /**
@@ -212,19 +230,19 @@ public final class RateLimitedHttpClient {
     public static final class Request {
 
         private final HttpClient client;
-        private final RateLimitOperator operator;
+        private final Calls calls;
         private final Draft draft;
 
-        private Request(HttpClient client, RateLimitOperator operator, Draft draft) {
+        private Request(HttpClient client, Calls calls, Draft draft) {
             this.client = client;
-            this.operator = operator;
+            this.calls = calls;
             this.draft = draft;
         }
 
         private Request changed(Consumer<Draft> change) {
             Draft copy = draft.copy();
             change.accept(copy);
-            return new Request(client, operator, copy);
+            return new Request(client, calls, copy);
         }
 
         /**
@@ -359,14 +377,12 @@ public final class RateLimitedHttpClient {
             Objects.requireNonNull(receiver, "receiver");
             return Mono.defer(() -> {
                 HttpClient.ResponseReceiver<?> call = draft.on(client);
-                return draft.under(operator)
-                        .exchange(
-                                draft.asked(client),
-                                exchange -> new Dispatch(exchange, client.configuration())
-                                        .<V>through(
-                                                call,
-                                                (response, content) -> receiver.apply(response, content.aggregate()))
-                                        .singleOrEmpty());
+                return calls.single(
+                        draft,
+                        client,
+                        exchange -> new Dispatch(exchange, client.configuration())
+                                .<V>through(call, (response, content) -> receiver.apply(response, content.aggregate()))
+                                .singleOrEmpty());
             });
         }
 
@@ -382,10 +398,10 @@ public final class RateLimitedHttpClient {
             Objects.requireNonNull(receiver, "receiver");
             return Flux.defer(() -> {
                 HttpClient.ResponseReceiver<?> call = draft.on(client);
-                return draft.under(operator)
-                        .exchangeMany(
-                                draft.asked(client),
-                                exchange -> new Dispatch(exchange, client.configuration()).<V>through(call, receiver));
+                return calls.many(
+                        draft,
+                        client,
+                        exchange -> new Dispatch(exchange, client.configuration()).<V>through(call, receiver));
             });
         }
 

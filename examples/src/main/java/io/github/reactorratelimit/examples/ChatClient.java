@@ -1,0 +1,229 @@
+package io.github.reactorratelimit.examples;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.github.reactorratelimit.Demand;
+import io.github.reactorratelimit.Exchange;
+import io.github.reactorratelimit.Fallback;
+import io.github.reactorratelimit.Limit;
+import io.github.reactorratelimit.PermitSource;
+import io.github.reactorratelimit.PriceTable;
+import io.github.reactorratelimit.RateLimitOperator;
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.RateLimiterSpec;
+import io.github.reactorratelimit.Scope;
+import io.github.reactorratelimit.netty.RateLimitedHttpClient;
+import io.github.reactorratelimit.signal.Dialects;
+import io.github.reactorratelimit.signal.Headers;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.netty.http.client.HttpClient;
+
+/**
+ * Chat completions under requests and tokens per minute of each model and a budget in dollars over all of them; a cheaper
+ * model answers where the preferred one would have to be waited for, or has failed.
+ */
+public final class ChatClient {
+
+    /** Dollars per million tokens, of the prompt and of the answer. */
+    static final PriceTable PRICES = PriceTable.empty()
+            .with("gpt-large", "8", "8")
+            .with("claude-large", "15", "15")
+            .with("gpt-small", "2.5", "2.5")
+            .with("deepseek", "0.42", "0.42");
+
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String TOKENS = "tokens";
+
+    /** A model and what its account may use. */
+    record Model(String name, long requestsPerMinute, long tokensPerMinute) {}
+
+    /** A question; the answer has at most so many tokens. */
+    record Prompt(String text, long maxTokens) {
+
+        long tokens() {
+            return (text.length() + 3) / 4; // Rather too many than too few: the server counts too.
+        }
+    }
+
+    /** What was answered, by which model, and what it cost. */
+    record Answer(String model, String text, long promptTokens, long completionTokens, long microDollars) {}
+
+    /** A response that is no answer and no limit either. */
+    static final class ChatException extends RuntimeException {
+
+        private static final long serialVersionUID = 1L;
+
+        ChatException(int status, String body) {
+            super("The model answered with status " + status + ": " + body);
+        }
+    }
+
+    private final HttpClient http;
+    private final String key;
+    private final Fallback models;
+    private final Map<PermitSource, Model> modelOf = new HashMap<>();
+    private final SortedMap<String, Long> microDollars = new TreeMap<>();
+
+    /** The models in the order they are preferred, under a limiter that was built from {@link #limits}. */
+    ChatClient(HttpClient http, String key, RateLimiter limiter, Duration maxWait, List<Model> models) {
+        this.http = http;
+        this.key = key;
+        // The same question may be asked twice: nothing happens at the server but an answer.
+        RateLimitOperator calls = limiter.calls().idempotent(true);
+        List<PermitSource> sources = new ArrayList<>();
+        for (Model model : models) {
+            PermitSource source = calls.asking(demand -> demand.and("model", model.name()));
+            modelOf.put(source, model);
+            sources.add(source);
+        }
+        PermitSource[] fallbacks = sources.subList(1, sources.size()).toArray(PermitSource[]::new);
+        this.models = PermitSource.firstWithin(maxWait, sources.get(0), fallbacks);
+    }
+
+    /** What the models allow, and never more than so many dollars. */
+    static RateLimiterSpec limits(List<Model> models, long dollars) {
+        Scope byModel = Scope.by("model");
+        for (Model model : models) {
+            byModel = byModel.limit(
+                    model.name(),
+                    Limit.of(model.requestsPerMinute(), Duration.ofMinutes(1)),
+                    Limit.of(model.tokensPerMinute(), Duration.ofMinutes(1)).unit(TOKENS),
+                    Limit.inFlight(50));
+        }
+        return RateLimiter.named("chat")
+                .limit(Limit.total(dollars * 1_000_000).unit(PriceTable.UNIT))
+                .scope(byModel)
+                .dialect(Dialects.openAi());
+    }
+
+    /** The answer of the first model that has room soon enough and does not fail. */
+    Mono<Answer> ask(Prompt prompt) {
+        return models.use(source -> demand(source, prompt), attempt -> ask(attempt, prompt));
+    }
+
+    /** The same, piece by piece. Once there was a piece, nothing is asked again. */
+    Flux<String> stream(Prompt prompt) {
+        return models.useMany(source -> demand(source, prompt), attempt -> stream(attempt, prompt));
+    }
+
+    /** What the models have cost so far, in micro-dollars. */
+    synchronized Map<String, Long> microDollars() {
+        return new TreeMap<>(microDollars);
+    }
+
+    /** The most that it can cost: servers count that on arrival. */
+    private Demand demand(PermitSource source, Prompt prompt) {
+        Model model = model(source);
+        return Demand.one()
+                .cost(TOKENS, prompt.tokens() + prompt.maxTokens())
+                .cost(PriceTable.UNIT, PRICES.microDollars(model.name(), prompt.tokens(), prompt.maxTokens()));
+    }
+
+    private Model model(PermitSource source) {
+        Model model = modelOf.get(source);
+        if (model == null) {
+            throw new IllegalStateException("nobody asked that source: " + source);
+        }
+        return model;
+    }
+
+    private RateLimitedHttpClient.Request request(Exchange attempt, Prompt prompt, boolean stream) {
+        ObjectNode body = JSON.createObjectNode()
+                .put("model", model(attempt.source()).name())
+                .put("max_tokens", prompt.maxTokens())
+                .put("stream", stream);
+        body.putArray("messages").addObject().put("role", "user").put("content", prompt.text());
+        if (stream) {
+            body.putObject("stream_options").put("include_usage", true);
+        }
+        return RateLimitedHttpClient.of(http, attempt)
+                .post()
+                .uri("/v1/chat/completions")
+                .header("Authorization", "Bearer " + key)
+                .header("Content-Type", "application/json")
+                .body(body.toString());
+    }
+
+    private Mono<Answer> ask(Exchange attempt, Prompt prompt) {
+        return request(attempt, prompt, false)
+                .responseSingle((response, content) -> content.asString(StandardCharsets.UTF_8)
+                        .defaultIfEmpty("")
+                        .map(body -> {
+                            JsonNode answer = parsed(response.status().code(), body);
+                            long paid = settle(attempt, answer.path("usage"));
+                            return new Answer(
+                                    model(attempt.source()).name(),
+                                    answer.at("/choices/0/message/content").asText(),
+                                    answer.at("/usage/prompt_tokens").asLong(),
+                                    answer.at("/usage/completion_tokens").asLong(),
+                                    paid);
+                        }));
+    }
+
+    private Flux<String> stream(Exchange attempt, Prompt prompt) {
+        return request(attempt, prompt, true)
+                .response((response, content) -> {
+                    int status = response.status().code();
+                    return status == 200
+                            ? ServerSentEvents.data(content.asString(StandardCharsets.UTF_8))
+                                    .takeWhile(data -> !data.equals("[DONE]"))
+                                    .concatMap(data -> piece(attempt, data))
+                            : content.aggregate()
+                                    .asString(StandardCharsets.UTF_8)
+                                    .defaultIfEmpty("")
+                                    .flatMapMany(body -> Flux.error(new ChatException(status, body)));
+                });
+    }
+
+    /** A piece of text; the last event has none, but tells what all of it cost. */
+    private Flux<String> piece(Exchange attempt, String data) {
+        JsonNode event = parsed(200, data);
+        if (event.has("error")) {
+            // It is what the body of a 429 would have been, had it not come so late.
+            attempt.hear(Dialects.openAi().readBody(429, Headers.of(), data.getBytes(StandardCharsets.UTF_8), 0));
+            return Flux.error(new ChatException(200, data));
+        }
+        if (event.path("usage").isObject()) {
+            settle(attempt, event.path("usage"));
+        }
+        String text = event.at("/choices/0/delta/content").asText();
+        return text.isEmpty() ? Flux.empty() : Flux.just(text);
+    }
+
+    /** What was really used counts, from here on. */
+    private long settle(Exchange attempt, JsonNode usage) {
+        String model = model(attempt.source()).name();
+        long prompt = usage.path("prompt_tokens").asLong();
+        long completion = usage.path("completion_tokens").asLong();
+        long paid = PRICES.microDollars(model, prompt, completion);
+        attempt.settle(TOKENS, prompt + completion);
+        attempt.settle(PriceTable.UNIT, paid);
+        synchronized (this) {
+            microDollars.merge(model, paid, Long::sum);
+        }
+        return paid;
+    }
+
+    private static JsonNode parsed(int status, String body) {
+        if (status != 200) {
+            throw new ChatException(status, body);
+        }
+        try {
+            return JSON.readTree(body);
+        } catch (JsonProcessingException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+package io.github.reactorratelimit.examples;
+
+import static io.github.reactorratelimit.test.RateLimitAssertions.assertThat;
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.reactorratelimit.Demand;
+import io.github.reactorratelimit.Limit;
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.test.ChatModel;
+import io.github.reactorratelimit.test.ChatOutcome;
+import io.github.reactorratelimit.test.ChatRules;
+import io.github.reactorratelimit.test.ChatService;
+import io.github.reactorratelimit.test.InVirtualTime;
+import io.github.reactorratelimit.test.VirtualTime;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Locale;
+import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.util.retry.Retry;
+
+/**
+ * 500 calls of 2,500 tokens in the mean with a heavy tail, all at once, against requests and 100,000 tokens a minute: with
+ * both limits, with one on requests alone, and with retries alone.
+ */
+@InVirtualTime
+class LlmQuotaTest {
+
+    private static final int CALLS = 500;
+    private static final long TOKENS = 100_000;
+    private static final Duration WAY = ofMillis(50);
+
+    /** What limits requests besides the tokens. */
+    enum Requests {
+        SIXTY_A_MINUTE,
+        TEN_A_SECOND_WITH_A_BURST_OF_FIFTY;
+
+        ChatModel on(ChatModel model) {
+            return this == SIXTY_A_MINUTE ? model.requestsPerMinute(60) : model.requestsPerSecond(10, 50);
+        }
+
+        Limit limit() {
+            return this == SIXTY_A_MINUTE
+                    ? Limit.of(60, ofMinutes(1))
+                    : Limit.bucket(48, 10, ofSeconds(1));
+        }
+    }
+
+    /** What one call asks for, and what it will have used. */
+    private record Ask(long prompt, long most) {}
+
+    private record Result(int refused, double share, Duration took) {
+
+        @Override
+        public String toString() {
+            return String.format(
+                    Locale.ROOT, "%,6d refused, %5.1f %% of the tokens used, %s", refused, share * 100, took);
+        }
+    }
+
+    private static final class TooMany extends RuntimeException {
+
+        private static final long serialVersionUID = 1L;
+
+        TooMany() {
+            super("refused", null, false, false);
+        }
+    }
+
+    private final VirtualTime time;
+
+    LlmQuotaTest(VirtualTime time) {
+        this.time = time;
+    }
+
+    /** Prompts of 1,400 in the mean, most of them short; the answers come to 1,100, with 4,000 allowed. */
+    private static Ask ask(SplittableRandom random) {
+        double tail = Math.min(12, Math.pow(1 - random.nextDouble(), -1 / 1.6));
+        return new Ask((long) (600 * tail), 2_000);
+    }
+
+    private Mono<ChatOutcome> call(ChatService service, Ask ask) {
+        return Mono.delay(WAY, time.scheduler())
+                .map(tick -> service.request("large", "key", ask.prompt, ask.most, time.wallNow()))
+                .delayUntil(outcome -> Mono.delay(outcome.latency().plus(WAY), time.scheduler()));
+    }
+
+    private Mono<ChatOutcome> retried(ChatService service, Ask ask) {
+        return call(service, ask)
+                .flatMap(outcome -> outcome.served() ? Mono.just(outcome) : Mono.error(new TooMany()))
+                .retryWhen(Retry.backoff(Long.MAX_VALUE, ofSeconds(1))
+                        .maxBackoff(ofMinutes(1))
+                        .jitter(0.5)
+                        .scheduler(time.scheduler()));
+    }
+
+    private Result run(Requests requests, Function<ChatService, Function<Ask, Mono<ChatOutcome>>> client) {
+        ChatService service = ChatRules.create()
+                .model(requests.on(ChatModel.named("large")
+                        .tokensPerMinute(TOKENS)
+                        .speed(ofMillis(300), ofMillis(2))))
+                .service();
+        SplittableRandom random = new SplittableRandom(42);
+        AtomicInteger done = new AtomicInteger();
+        Instant start = time.wallNow();
+        Function<Ask, Mono<ChatOutcome>> calls = client.apply(service);
+        Flux.range(0, CALLS)
+                .map(n -> ask(random))
+                .flatMap(calls, CALLS)
+                .doOnNext(outcome -> done.incrementAndGet())
+                .subscribe();
+        while (done.get() < CALLS && Duration.between(start, time.wallNow()).compareTo(Duration.ofHours(4)) < 0) {
+            time.advance(ofSeconds(1));
+        }
+        assertThat(done).hasValue(CALLS);
+        Instant last = service.ledger().calls().get(service.ledger().count() - 1).at();
+        Duration took = Duration.between(start, last);
+        double share = (double) service.ledger().tokensUsed("large")
+                / service.ledger().tokensAllowed("large", took);
+        return new Result(service.ledger().count(429), share, took);
+    }
+
+    @ParameterizedTest
+    @EnumSource(Requests.class)
+    void both_limits_are_never_refused_and_leave_next_to_nothing_unused(Requests requests) {
+        // A little less than the server's, which begins to refill when the first call arrives: a way later than ours.
+        Limit tokens = Limit.bucket(TOKENS - 1_000, TOKENS, ofMinutes(1)).unit("tokens");
+        RateLimiter both =
+                time.limiter(RateLimiter.named("llm").limit(requests.limit(), tokens));
+        RateLimiter one = time.limiter(RateLimiter.named("requests").limit(requests.limit()));
+        Result ours = run(requests, service -> ask -> both.use(
+                source -> Demand.one().cost("tokens", ask.prompt + ask.most),
+                permit -> call(service, ask)
+                        .doOnNext(outcome ->
+                                permit.settle("tokens", outcome.usage().totalTokens()))));
+        Result requestsOnly = run(requests, service -> ask -> one.use(
+                        source -> Demand.one(), permit -> call(service, ask))
+                .flatMap(outcome -> outcome.served() ? Mono.just(outcome) : retried(service, ask)));
+        Result retries = run(requests, service -> ask -> retried(service, ask));
+
+        System.out.println(requests + "\n  both limits   " + ours + "\n  requests only " + requestsOnly
+                + "\n  retries only  " + retries);
+        assertThat(ours.refused).isZero();
+        assertThat(ours.share).isGreaterThanOrEqualTo(0.95);
+        assertThat(requestsOnly.refused).isGreaterThan(100);
+        assertThat(retries.refused).isGreaterThan(CALLS);
+    }
+}

@@ -1,0 +1,79 @@
+package io.github.reactorratelimit;
+
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/** How the kinds of sources are asked: those of this library by their operator, with retries; any other for one permit. */
+final class Sources {
+
+    private Sources() {}
+
+    /** A permit; {@code patience} bounds the wait further than the demand does. */
+    static Mono<Permit> acquire(PermitSource source, Demand demand, @Nullable Patience patience) {
+        if (source instanceof RateLimiter limiter) {
+            return limiter.calls().acquire(demand, patience);
+        }
+        if (source instanceof RateLimitOperator operator) {
+            return operator.acquire(demand, patience);
+        }
+        if (source instanceof AskingSource view) {
+            return acquire(view.source(), view.asked(demand), patience);
+        }
+        if (source instanceof Fallback fallback) {
+            return fallback.acquire(demand, patience);
+        }
+        return patience == null ? source.acquire(demand) : bounded(source, demand, patience);
+    }
+
+    /** One call under a permit of {@code source}, which the call is shown as {@code shown}. */
+    static <T> Flux<T> use(PermitSource source, PermitSource shown, Use<T> use, @Nullable Patience patience) {
+        if (source instanceof RateLimiter limiter) {
+            return use.under(limiter.calls().on(shown, patience), shown);
+        }
+        if (source instanceof RateLimitOperator operator) {
+            return use.under(operator.on(shown, patience), shown);
+        }
+        if (source instanceof AskingSource view) {
+            return use(view.source(), shown, use.asking(view::asked), patience);
+        }
+        if (source instanceof Fallback fallback) {
+            return fallback.use(use, patience);
+        }
+        return PermittedExchange.of(Mono.defer(() -> acquire(source, use.demand(shown), patience)), shown, use);
+    }
+
+    /** Who knows no patience tells by its refusal whether it waited: then the time is over, and was of no use. */
+    private static Mono<Permit> bounded(PermitSource source, Demand demand, Patience patience) {
+        return Mono.defer(() -> source.acquire(demand.waitAtMost(patience.leftNanos()))
+                .doOnError(RateLimitedException.class, refused -> {
+                    if (refused.retryAfter() == null) {
+                        patience.spend(Exact.NEVER);
+                    }
+                }));
+    }
+
+    /** What a user wants to do with a permit. */
+    record Use<T>(
+            Function<? super PermitSource, Demand> demands,
+            Function<? super Exchange, ? extends Publisher<? extends T>> call,
+            boolean single) {
+
+        Demand demand(PermitSource source) {
+            return demands.apply(source);
+        }
+
+        Use<T> asking(Function<Demand, Demand> change) {
+            return new Use<>(source -> change.apply(demands.apply(source)), call, single);
+        }
+
+        Flux<T> under(RateLimitOperator operator, PermitSource shown) {
+            return Flux.defer(() -> {
+                Demand demand = operator.priced(demand(shown));
+                return single ? MonoLimit.use(operator, demand, call).flux() : FluxLimit.use(operator, demand, call);
+            });
+        }
+    }
+}
