@@ -6,6 +6,7 @@ import io.github.reactorratelimit.signal.Headers;
 import java.util.concurrent.atomic.AtomicLong;
 import org.springframework.core.io.buffer.DataBuffer;
 import org.springframework.core.io.buffer.DataBufferUtils;
+import org.springframework.http.client.reactive.ClientHttpRequest;
 import org.springframework.web.reactive.function.BodyExtractors;
 import org.springframework.web.reactive.function.client.ClientRequest;
 import org.springframework.web.reactive.function.client.ClientResponse;
@@ -25,6 +26,7 @@ final class Dispatch {
     private final ClientRequest request;
     private final RateLimitFilter.Told told;
     private volatile boolean begun;
+    private volatile boolean refused;
 
     Dispatch(Exchange exchange, ClientRequest request, RateLimitFilter.Told told) {
         this.exchange = exchange;
@@ -35,7 +37,7 @@ final class Dispatch {
     Mono<ClientResponse> through(ExchangeFunction next) {
         return Mono.deferContextual(context -> next.exchange(watched(context)))
                 .flatMap(this::heard)
-                .doOnError(this::explain);
+                .onErrorMap(this::explained);
     }
 
     private ClientRequest watched(ContextView context) {
@@ -46,8 +48,9 @@ final class Dispatch {
     }
 
     /** The client has a connection and is about to write the request. */
-    void begin() {
+    void begin(ClientHttpRequest writing) {
         begun = true;
+        SpringFailures.watch(writing, () -> refused = true);
     }
 
     /** The request is written. */
@@ -100,7 +103,8 @@ final class Dispatch {
         return bytes;
     }
 
-    private void explain(Throwable error) {
-        exchange.failing(SpringFailures.meaning(error, request.url(), begun));
+    private Throwable explained(Throwable error) {
+        exchange.failing(SpringFailures.meaning(error, request.url(), begun, refused));
+        return SpringFailures.named(error);
     }
 }

@@ -38,7 +38,7 @@ final class WatchedBody implements BodyInserter<Object, ClientHttpRequest> {
 
     @Override
     public Mono<Void> insert(ClientHttpRequest request, Context context) {
-        dispatch.begin();
+        dispatch.begin(request);
         return inserted(request, context).doOnSuccess(done -> dispatch.sent());
     }
 

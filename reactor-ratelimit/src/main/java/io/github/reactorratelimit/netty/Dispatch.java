@@ -49,7 +49,7 @@ final class Dispatch {
         Dispatch dispatch = of(request);
         if (dispatch != null) {
             dispatch.begun = true;
-            RefusedStreams.watch(connection.channel(), () -> dispatch.refused = true);
+            NettyFailures.watch(connection.channel(), () -> dispatch.refused = true);
         }
     }
 
@@ -121,7 +121,8 @@ final class Dispatch {
     }
 
     private Throwable explained(Throwable error) {
-        Failure meaning = callersOwn ? Failure.fatal() : NettyFailures.meaning(error, begun, refused);
+        Failure known = callersOwn ? Failure.fatal() : NettyFailures.meaning(error, begun, refused);
+        Failure meaning = known != null ? known : begun ? Failure.fatal() : Failure.refused();
         String proxy = callersOwn ? null : NettyFailures.proxy(error, config);
         exchange.failing(proxy == null ? meaning : meaning.atProxy(proxy));
         return NettyFailures.named(error);
