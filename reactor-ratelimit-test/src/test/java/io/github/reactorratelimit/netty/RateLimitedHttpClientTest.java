@@ -116,7 +116,7 @@ class RateLimitedHttpClientTest {
                 return demand;
             }));
 
-            assertThat(attributes(asked.get()).get(3)).isEqualTo(Target.tokenOf("Bearer hush"));
+            assertThat(attributes(asked.get()).get(3)).isEqualTo("77f2e514001fdc0e746b3da8");
             RequestLog.Entry entry = wire.log().entries().get(0);
             assertThat(entry.token()).isEqualTo("hush");
             assertThat(entry.header("X-Mine")).isEqualTo("2");
