@@ -19,9 +19,6 @@ import reactor.util.context.ContextView;
 /** One attempt on its way through the filters behind ours and the client. */
 final class Dispatch {
 
-    /** The most of a discarded body that is read to keep its connection; beyond, closing is cheaper. */
-    static final long DRAINED_BYTES = 2 * 1024 * 1024;
-
     private final Exchange exchange;
     private final ClientRequest request;
     private final RateLimitFilter.Told told;
@@ -91,7 +88,7 @@ final class Dispatch {
         AtomicLong seen = new AtomicLong();
         exchange.draining(over::tryEmitEmpty);
         return content.map(Dispatch::released)
-                .takeWhile(bytes -> seen.addAndGet(bytes) <= DRAINED_BYTES)
+                .takeWhile(bytes -> seen.addAndGet(bytes) <= Exchange.DRAINED_BYTES)
                 .takeUntilOther(over.asMono())
                 .then(Mono.<ClientResponse>error(failure))
                 .onErrorMap(cutOff -> failure);

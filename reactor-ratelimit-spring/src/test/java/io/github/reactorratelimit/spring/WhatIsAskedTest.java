@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
+import org.jspecify.annotations.NullUnmarked;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -308,6 +309,40 @@ class WhatIsAskedTest {
                 .hasMessageContaining("must be a UnaryOperator<Demand>, was a java.lang.Integer");
         Map<String, Object> attributes = new HashMap<>(Map.of(RateLimitFilter.DEMAND, 5));
         assertThatThrownBy(() -> looking.accept(attributes)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    /** What somebody writes who has no null checks. */
+    @NullUnmarked
+    private static final class NullDemand {
+        static Demand of(Demand asked) {
+            return null;
+        }
+    }
+
+    @Test
+    void a_demand_function_that_gives_none_fails_the_call_and_names_the_rule() {
+        WebClient client = client();
+        Consumer<Map<String, Object>> none = RateLimitFilter.demand(NullDemand::of);
+        Mono<String> last = client.get().uri("/x").attributes(none).retrieve().bodyToMono(String.class);
+        Mono<String> first = client.get()
+                .uri("/x")
+                .attributes(none)
+                .attributes(looking)
+                .retrieve()
+                .bodyToMono(String.class);
+        Mono<String> upstream = client.get()
+                .uri("/x")
+                .attributes(looking)
+                .retrieve()
+                .bodyToMono(String.class)
+                .contextWrite(RateLimitFilter.demandInContext(NullDemand::of));
+        for (Mono<String> call : List.of(last, first, upstream)) {
+            assertThat(Wire.failure(call))
+                    .isInstanceOf(NullPointerException.class)
+                    .hasMessage("the demand function of a request must give a demand, gave null");
+        }
+        assertThat(sent).isEmpty();
+        assertThat(asked).isEmpty();
     }
 
     @HttpExchange("/users")

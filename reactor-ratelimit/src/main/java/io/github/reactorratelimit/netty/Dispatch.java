@@ -25,9 +25,6 @@ import reactor.netty.http.client.HttpClientResponse;
  */
 final class Dispatch {
 
-    /** The most of a discarded body that is read to keep its connection; beyond, closing is cheaper. */
-    static final int DRAINED_BYTES = 64 * 1024;
-
     private final Exchange exchange;
     private final HttpClientConfig config;
     private volatile boolean begun;
@@ -114,7 +111,7 @@ final class Dispatch {
         Sinks.Empty<Void> over = Sinks.empty();
         AtomicLong seen = new AtomicLong();
         exchange.draining(over::tryEmitEmpty);
-        return content.takeWhile(piece -> seen.addAndGet(piece.readableBytes()) <= DRAINED_BYTES)
+        return content.takeWhile(piece -> seen.addAndGet(piece.readableBytes()) <= Exchange.DRAINED_BYTES)
                 .takeUntilOther(over.asMono())
                 .thenMany(Flux.<V>error(failure))
                 .onErrorMap(cutOff -> failure);
