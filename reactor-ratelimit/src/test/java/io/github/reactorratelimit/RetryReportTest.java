@@ -59,8 +59,9 @@ class RetryReportTest {
     void exhaustion_says_in_a_sentence_why_it_gave_up() {
         server.then(500).then(502);
         assertThat(exhausted(RetryPolicy.attempts(2)))
-                .hasMessageMatching("Gave up after 2 attempts and PT\\S+ of waiting under limiter 'partner', because it has no"
-                        + " attempts left; the last outcome was status 502\\.");
+                .hasMessageMatching(
+                        "Gave up after 2 attempts and PT\\S+ of waiting under limiter 'partner', because it has no"
+                                + " attempts left; the last outcome was status 502\\.");
     }
 
     @Test

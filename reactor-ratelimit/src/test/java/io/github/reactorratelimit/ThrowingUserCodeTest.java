@@ -236,9 +236,10 @@ class ThrowingUserCodeTest {
                         .transform(calls.limitBy(context -> Demand.one()))
                         .as(Mono::from)
                         .block());
-        assertThat(ways).allSatisfy(way -> assertThatThrownBy(way)
-                .isInstanceOf(NullPointerException.class)
-                .hasMessage("the function of costs must give a demand, gave null"));
+        assertThat(ways)
+                .allSatisfy(way -> assertThatThrownBy(way)
+                        .isInstanceOf(NullPointerException.class)
+                        .hasMessage("the function of costs must give a demand, gave null"));
     }
 
     @Test
@@ -252,8 +253,9 @@ class ThrowingUserCodeTest {
                 () -> calls.limitEach(NoDemand.none()),
                 () -> calls.exchange(NoDemand.none(), exchange -> Mono.empty()),
                 () -> calls.exchangeMany(NoDemand.none(), exchange -> Mono.empty()));
-        assertThat(ways).allSatisfy(way -> assertThatThrownBy(way)
-                .isInstanceOf(NullPointerException.class)
-                .hasMessage("demand"));
+        assertThat(ways)
+                .allSatisfy(way -> assertThatThrownBy(way)
+                        .isInstanceOf(NullPointerException.class)
+                        .hasMessage("demand"));
     }
 }

@@ -135,9 +135,8 @@ class OnePermitPerRequestTest {
     void a_redirect_that_the_client_follows_takes_no_permit_which_is_why_that_should_be_off() {
         try (Wire wire = redirecting()) {
             WebClient following = wire.plain()
-                    .clientConnector(new ReactorClientHttpConnector(HttpClient.newConnection()
-                            .disableRetry(true)
-                            .followRedirect(true)))
+                    .clientConnector(new ReactorClientHttpConnector(
+                            HttpClient.newConnection().disableRetry(true).followRedirect(true)))
                     .filter(wire.filter)
                     .build();
             assertThat(answer(following.get().uri("/x")).block(Wire.PATIENCE)).isEqualTo("200 there");

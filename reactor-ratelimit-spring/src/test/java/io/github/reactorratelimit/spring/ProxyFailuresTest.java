@@ -109,7 +109,10 @@ class ProxyFailuresTest {
     @Test
     void calls_without_the_filter_tell_of_it_through_the_public_reader() {
         try (FakeProxy proxy = FakeProxy.http().rejectLogins().start()) {
-            Mono<String> call = Wire.answer(through(proxy, ProxyProvider.Proxy.HTTP).build().get().uri("/x"))
+            Mono<String> call = Wire.answer(through(proxy, ProxyProvider.Proxy.HTTP)
+                            .build()
+                            .get()
+                            .uri("/x"))
                     .transform(api.calls().failures(RateLimitFilter.failures()).limit())
                     .as(Mono::from);
             assertThat(RateLimitException.mayHaveBeenSent(Wire.failure(call))).isFalse();

@@ -114,9 +114,7 @@ class WhatIsAskedTest {
 
     @Test
     void what_a_function_makes_of_a_template_counts_as_it_is_sent() {
-        call(client().get()
-                .uri("/items", uri -> uri.path("/{id}").build(7))
-                .attributes(looking));
+        call(client().get().uri("/items", uri -> uri.path("/{id}").build(7)).attributes(looking));
         assertThat(asked("endpoint")).isEqualTo("/v1/items/7");
         call(client().get()
                 .uri("/items/{a}", uri -> uri.path("/{b}").build(7, 8))
@@ -173,7 +171,8 @@ class WhatIsAskedTest {
 
     @Test
     void a_template_that_begins_with_a_base_of_the_callers_has_its_path() {
-        WebClient client = client(RateLimiter.of(Limit.total(100))).mutate().baseUrl("").build();
+        WebClient client =
+                client(RateLimiter.of(Limit.total(100))).mutate().baseUrl("").build();
         call(client.get().uri("{base}/users/{id}", "http://h", 7).attributes(looking));
         assertThat(asked("endpoint")).isEqualTo("/users/{id}");
         call(client.get().uri("http://h/redirect?to=http://x.example/y").attributes(looking));
@@ -184,9 +183,11 @@ class WhatIsAskedTest {
 
     @Test
     void the_token_is_that_of_every_other_adapter_of_the_limiter() {
-        call(client().get().uri("/x").headers(lines -> lines.setBearerAuth("hush")).attributes(looking));
-        assertThat(asked("token"))
-                .isEqualTo("77f2e514001fdc0e746b3da8");
+        call(client().get()
+                .uri("/x")
+                .headers(lines -> lines.setBearerAuth("hush"))
+                .attributes(looking));
+        assertThat(asked("token")).isEqualTo("77f2e514001fdc0e746b3da8");
     }
 
     @Test

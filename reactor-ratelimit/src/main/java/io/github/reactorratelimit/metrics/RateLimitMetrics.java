@@ -157,10 +157,7 @@ public final class RateLimitMetrics implements RateLimitListener {
 
     private Highest remaining(Tags tags) {
         return Highest.inverted(
-                this,
-                "ratelimit.server.remaining",
-                "The lowest share of a limit that the server said remains",
-                tags);
+                this, "ratelimit.server.remaining", "The lowest share of a limit that the server said remains", tags);
     }
 
     private Highest usage(Tags tags) {

@@ -348,7 +348,8 @@ public final class RateLimitedHttpClient {
             Objects.requireNonNull(change, "demand");
             UnaryOperator<Demand> before = draft.demand;
             return changed(copy -> copy.demand = asked -> Objects.requireNonNull(
-                    change.apply(before.apply(asked)), "the demand function of a request must give a demand, gave null"));
+                    change.apply(before.apply(asked)),
+                    "the demand function of a request must give a demand, gave null"));
         }
 
         /**

@@ -176,7 +176,8 @@ class RateLimitMetricsTest {
 
     @Test
     void gauges_go_on_while_nothing_but_an_operator_of_the_limiter_is_in_use() {
-        RateLimitOperator calls = named("partner").limit(Limit.total(10)).build().calls();
+        RateLimitOperator calls =
+                named("partner").limit(Limit.total(10)).build().calls();
         Mono.just(1).transform(calls.limit()).as(Mono::from).block();
         assertCollected(new WeakReference<>(new Object()));
         Mono.just(1).transform(calls.limit()).as(Mono::from).block();
@@ -237,9 +238,7 @@ class RateLimitMetricsTest {
         RateLimiter limiter = named("partner")
                 .limit(Limit.total(100))
                 .scope(Scope.by("user").limits(Limit.total(50)))
-                .scope(Scope.by("endpoint")
-                        .limit("/search", Limit.total(10))
-                        .otherwise(Limit.total(20)))
+                .scope(Scope.by("endpoint").limit("/search", Limit.total(10)).otherwise(Limit.total(20)))
                 .scope(Scope.by("token").limits(Limit.total(7)))
                 .build();
         Demand demand = at("/search", "a").and("user", "u");
