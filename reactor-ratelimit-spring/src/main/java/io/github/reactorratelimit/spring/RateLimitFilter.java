@@ -32,14 +32,15 @@ import reactor.util.context.ContextView;
  * permit for whatever it sends, and the credentials it adds are seen here.
  *
  * <p>Each request tells the limiter these attributes: {@code host} without port, {@code method}, {@code endpoint} (the path
- * of the URI template as it was given, {@code /users/{id}}; the path as it is sent where there is no template), and
+ * of the URI template as it was given, {@code /users/{id}}; the path as it is sent where that is of no template), and
  * {@code token}, a hash of the {@code Authorization} header, or {@code anon} without one. {@link #demand} and
  * {@link #demandInContext} change what is asked.
  *
  * <p>A call is idempotent by its method (RFC 9110, 9.2.2), by an {@code Idempotency-Key} header, or if
  * {@link #idempotent} says so. A body that may be sent once only is recognised, and its outcome handed on: a
  * {@code Publisher} other than a {@code Mono} of a value or of a supplier, a {@code DataBuffer}, a {@code Resource} that is
- * an open stream, a body written by an inserter of your own; {@link #replayable} overrules that.
+ * an open stream, what an inserter of your own writes; {@link #replayable} overrules that. Inserters of filters before ours
+ * that pass a body on change nothing.
  *
  * <p>The response that is handed on is untouched, and the permit stays with it until its body is consumed, cancelled or
  * released. A response that is not handed on is released before the call waits: read away up to 2 MiB and 1 s, and its
