@@ -1,7 +1,11 @@
 package io.github.reactorratelimit;
 
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -16,6 +20,7 @@ public final class Demand {
 
     private static final String[] NONE = {};
     private static final long[] FREE = {};
+    private static final int TOKEN_BYTES = 12;
     private static final Demand ONE = new Demand(NONE, 1, NONE, FREE, null, Exact.NEVER);
 
     /** Names and values in turns, in the order they were given. */
@@ -86,6 +91,26 @@ public final class Demand {
         more[attributes.length] = attribute;
         more[attributes.length + 1] = value;
         return new Demand(more, requests, units, costs, lane, maxWaitNanos);
+    }
+
+    /**
+     * Adds or replaces the attribute {@code token}, as all adapters do, so that they can share a limiter: a hash of the
+     * credentials, for they are kept as a key.
+     *
+     * @param credentials what is sent to say who asks, such as the value of {@code Authorization}; null or empty for nothing,
+     *     which is {@code anon}
+     * @return the changed demand
+     */
+    public Demand andToken(@Nullable String credentials) {
+        if (credentials == null || credentials.isEmpty()) {
+            return and("token", "anon");
+        }
+        try {
+            byte[] hash = MessageDigest.getInstance("SHA-256").digest(credentials.getBytes(StandardCharsets.UTF_8));
+            return and("token", HexFormat.of().formatHex(hash, 0, TOKEN_BYTES));
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java platform has SHA-256", e);
+        }
     }
 
     /**

@@ -9,6 +9,12 @@ import io.github.reactorratelimit.signal.RateLimitSignal;
  */
 public interface Exchange {
 
+    /**
+     * The most of a discarded body that an adapter reads to keep its connection; beyond that closing is cheaper. It is more
+     * than any page that tells of a refusal, and less than what a download of the wrong kind would be.
+     */
+    long DRAINED_BYTES = 2 * 1024 * 1024;
+
     /** Tells that the request is written now. The attempt timeout starts, and rate limits count from here. */
     void sent();
 

@@ -28,6 +28,8 @@ final class Herald {
     private final Settings settings;
     private final Tree tree;
     private final Set<Class<?>> failed = ConcurrentHashMap.newKeySet();
+    /** Kept, so that whoever has only an operator of it keeps the limiter that listeners know. */
+    private volatile @Nullable RateLimiter limiter;
 
     private Herald(Settings settings, Tree tree) {
         this.settings = settings;
@@ -125,12 +127,16 @@ final class Herald {
 
     // -------------------------------------------------------------------------------------------------- the limiter
 
-    void built(RateLimiter limiter) {
-        each(listener -> listener.built(limiter));
+    void built(RateLimiter built) {
+        limiter = built;
+        each(listener -> listener.built(built));
     }
 
-    void changed(RateLimiter limiter) {
-        each(listener -> listener.changed(limiter));
+    void changed() {
+        RateLimiter known = limiter;
+        if (known != null) {
+            each(listener -> listener.changed(known));
+        }
     }
 
     void news(List<News.Item> items) {

@@ -58,7 +58,7 @@ final class MemoryRateLimiter implements RateLimiter {
         spec = changed;
         Herald herald = admission.herald();
         if (herald != null) {
-            herald.changed(this);
+            herald.changed();
         }
     }
 
@@ -73,6 +73,11 @@ final class MemoryRateLimiter implements RateLimiter {
     @Override
     public void resume(Demand whom) {
         admission.resume(whom);
+    }
+
+    @Override
+    public Duration time() {
+        return Duration.ofNanos(admission.now());
     }
 
     @Override

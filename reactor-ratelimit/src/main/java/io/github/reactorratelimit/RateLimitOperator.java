@@ -177,8 +177,9 @@ public final class RateLimitOperator implements PermitSource {
      * @return a function for {@code transform}; it gives back a Mono for a Mono and a Flux for anything else
      */
     public <T> UnaryOperator<Publisher<T>> limitBy(Function<? super ContextView, Demand> demand) {
-        Function<? super ContextView, Demand> priced =
-                Objects.requireNonNull(demand, "demand").andThen(this::priced);
+        Objects.requireNonNull(demand, "demand");
+        Function<? super ContextView, Demand> priced = context -> priced(
+                Objects.requireNonNull(demand.apply(context), "the function of limitBy must give a demand, gave null"));
         return source -> source instanceof Mono
                 ? MonoLimit.plain(this, null, priced, source)
                 : FluxLimit.plain(this, null, priced, source);
@@ -259,7 +260,9 @@ public final class RateLimitOperator implements PermitSource {
 
     /** The demand with what it costs by the limiter's word. */
     Demand priced(Demand demand) {
-        return admission.settings().prices().apply(demand);
+        Objects.requireNonNull(demand, "demand");
+        return Objects.requireNonNull(
+                admission.settings().prices().apply(demand), "the function of costs must give a demand, gave null");
     }
 
     Admission admission() {

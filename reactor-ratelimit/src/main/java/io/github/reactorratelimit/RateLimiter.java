@@ -142,6 +142,14 @@ public interface RateLimiter extends PermitSource, Disposable {
     void resume(Demand whom);
 
     /**
+     * Limiter time, in which waits and windows are reckoned and listeners are told durations: it follows the scheduler in
+     * force, real or virtual, and never runs backwards.
+     *
+     * @return how long since the limiter began to count
+     */
+    Duration time();
+
+    /**
      * How the limiter stands.
      *
      * @return keys, limits, cooldowns and lines

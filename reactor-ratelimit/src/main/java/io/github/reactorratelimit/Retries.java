@@ -185,7 +185,7 @@ final class Retries {
     @Nullable
     String failedFor(boolean unavailable) {
         if (failures + 1 >= policy.attempts()) {
-            return "that were all its attempts";
+            return "it has no attempts left";
         }
         if (!budget.takeRetry()) {
             return "the retry budget is used up";

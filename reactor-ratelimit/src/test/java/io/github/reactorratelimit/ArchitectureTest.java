@@ -290,7 +290,7 @@ class ArchitectureTest {
                 .map(JavaClass::getSimpleName)
                 .sorted()
                 .toList();
-        assertThat(types).hasSizeLessThanOrEqualTo(45);
+        assertThat(types).hasSizeLessThanOrEqualTo(48);
     }
 
     @Test

@@ -56,6 +56,15 @@ class RetryReportTest {
     // ---------------------------------------------------------------------------------------------- exhaustion
 
     @Test
+    void exhaustion_says_in_a_sentence_why_it_gave_up() {
+        server.then(500).then(502);
+        assertThat(exhausted(RetryPolicy.attempts(2)))
+                .hasMessageMatching(
+                        "Gave up after 2 attempts and PT\\S+ of waiting under limiter 'partner', because it has no"
+                                + " attempts left; the last outcome was status 502\\.");
+    }
+
+    @Test
     void exhaustion_tells_limiter_keys_attempts_status_hint_and_time_waited() { // B51
         server.then(429, "Retry-After", "1");
         RetriesExhaustedException error = exhausted(RetryPolicy.standard().refusals(2));

@@ -3,6 +3,7 @@ package io.github.reactorratelimit;
 import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.reactorratelimit.RetryScript.Response;
 import io.github.reactorratelimit.signal.Dialects;
@@ -10,6 +11,8 @@ import io.github.reactorratelimit.signal.Headers;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
+import org.assertj.core.api.ThrowableAssert;
+import org.jspecify.annotations.NullUnmarked;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -195,5 +198,64 @@ class ThrowingUserCodeTest {
         source.transform(limiter.limit()).subscribe(result);
         assertThat(result.getReceivedOnNext()).containsExactly("answer");
         assertThat(dropped).containsExactly(broken);
+    }
+
+    /** What somebody writes who has no null checks. */
+    @NullUnmarked
+    private static final class NoDemand {
+        static Demand from(Object whatever) {
+            return null;
+        }
+
+        static Demand none() {
+            return null;
+        }
+    }
+
+    @Test
+    void a_demand_function_that_gives_none_fails_its_call_and_names_the_rule() {
+        assertThat(run(Mono.just("x").transform(limiter.calls().limitBy(NoDemand::from)))
+                        .expectTerminalError())
+                .isInstanceOf(NullPointerException.class)
+                .hasMessage("the function of limitBy must give a demand, gave null");
+    }
+
+    @Test
+    void costs_that_give_no_demand_are_named_by_every_way_to_a_permit() {
+        RateLimiter costly = RateLimiter.named("costly").costs(NoDemand::from).build();
+        RateLimitOperator calls = costly.calls();
+        List<ThrowableAssert.ThrowingCallable> ways = List.of(
+                () -> costly.acquire(Demand.one()),
+                () -> costly.tryAcquire(Demand.one()),
+                () -> costly.estimate(Demand.one()),
+                () -> calls.limit(Demand.one()),
+                () -> calls.limitEach(Demand.one()),
+                () -> calls.exchange(Demand.one(), exchange -> Mono.empty()),
+                () -> calls.exchangeMany(Demand.one(), exchange -> Mono.empty()),
+                () -> Mono.just("x")
+                        .transform(calls.limitBy(context -> Demand.one()))
+                        .as(Mono::from)
+                        .block());
+        assertThat(ways)
+                .allSatisfy(way -> assertThatThrownBy(way)
+                        .isInstanceOf(NullPointerException.class)
+                        .hasMessage("the function of costs must give a demand, gave null"));
+    }
+
+    @Test
+    void a_demand_that_is_none_is_turned_down_where_it_is_given() {
+        RateLimitOperator calls = limiter.calls();
+        List<ThrowableAssert.ThrowingCallable> ways = List.of(
+                () -> limiter.acquire(NoDemand.none()),
+                () -> limiter.tryAcquire(NoDemand.none()),
+                () -> limiter.estimate(NoDemand.none()),
+                () -> calls.limit(NoDemand.none()),
+                () -> calls.limitEach(NoDemand.none()),
+                () -> calls.exchange(NoDemand.none(), exchange -> Mono.empty()),
+                () -> calls.exchangeMany(NoDemand.none(), exchange -> Mono.empty()));
+        assertThat(ways)
+                .allSatisfy(way -> assertThatThrownBy(way)
+                        .isInstanceOf(NullPointerException.class)
+                        .hasMessage("demand"));
     }
 }

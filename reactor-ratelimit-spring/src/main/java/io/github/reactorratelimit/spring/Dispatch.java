@@ -6,6 +6,7 @@ import io.github.reactorratelimit.signal.Headers;
 import java.util.concurrent.atomic.AtomicLong;
 import org.springframework.core.io.buffer.DataBuffer;
 import org.springframework.core.io.buffer.DataBufferUtils;
+import org.springframework.http.client.reactive.ClientHttpRequest;
 import org.springframework.web.reactive.function.BodyExtractors;
 import org.springframework.web.reactive.function.client.ClientRequest;
 import org.springframework.web.reactive.function.client.ClientResponse;
@@ -18,13 +19,11 @@ import reactor.util.context.ContextView;
 /** One attempt on its way through the filters behind ours and the client. */
 final class Dispatch {
 
-    /** The most of a discarded body that is read to keep its connection; beyond, closing is cheaper. */
-    static final long DRAINED_BYTES = 2 * 1024 * 1024;
-
     private final Exchange exchange;
     private final ClientRequest request;
     private final RateLimitFilter.Told told;
     private volatile boolean begun;
+    private volatile boolean refused;
 
     Dispatch(Exchange exchange, ClientRequest request, RateLimitFilter.Told told) {
         this.exchange = exchange;
@@ -35,7 +34,7 @@ final class Dispatch {
     Mono<ClientResponse> through(ExchangeFunction next) {
         return Mono.deferContextual(context -> next.exchange(watched(context)))
                 .flatMap(this::heard)
-                .doOnError(this::explain);
+                .onErrorMap(this::explained);
     }
 
     private ClientRequest watched(ContextView context) {
@@ -46,8 +45,9 @@ final class Dispatch {
     }
 
     /** The client has a connection and is about to write the request. */
-    void begin() {
+    void begin(ClientHttpRequest writing) {
         begun = true;
+        SpringFailures.watch(writing, () -> refused = true);
     }
 
     /** The request is written. */
@@ -88,7 +88,7 @@ final class Dispatch {
         AtomicLong seen = new AtomicLong();
         exchange.draining(over::tryEmitEmpty);
         return content.map(Dispatch::released)
-                .takeWhile(bytes -> seen.addAndGet(bytes) <= DRAINED_BYTES)
+                .takeWhile(bytes -> seen.addAndGet(bytes) <= Exchange.DRAINED_BYTES)
                 .takeUntilOther(over.asMono())
                 .then(Mono.<ClientResponse>error(failure))
                 .onErrorMap(cutOff -> failure);
@@ -100,7 +100,8 @@ final class Dispatch {
         return bytes;
     }
 
-    private void explain(Throwable error) {
-        exchange.failing(SpringFailures.meaning(error, request.url(), begun));
+    private Throwable explained(Throwable error) {
+        exchange.failing(SpringFailures.meaning(error, request.url(), begun, refused));
+        return SpringFailures.named(error);
     }
 }

@@ -32,14 +32,15 @@ import reactor.util.context.ContextView;
  * permit for whatever it sends, and the credentials it adds are seen here.
  *
  * <p>Each request tells the limiter these attributes: {@code host} without port, {@code method}, {@code endpoint} (the path
- * of the URI template as it was given, {@code /users/{id}}; the path as it is sent where there is no template), and
+ * of the URI template as it was given, {@code /users/{id}}; the path as it is sent where that is of no template), and
  * {@code token}, a hash of the {@code Authorization} header, or {@code anon} without one. {@link #demand} and
  * {@link #demandInContext} change what is asked.
  *
  * <p>A call is idempotent by its method (RFC 9110, 9.2.2), by an {@code Idempotency-Key} header, or if
  * {@link #idempotent} says so. A body that may be sent once only is recognised, and its outcome handed on: a
  * {@code Publisher} other than a {@code Mono} of a value or of a supplier, a {@code DataBuffer}, a {@code Resource} that is
- * an open stream, a body written by an inserter of your own; {@link #replayable} overrules that.
+ * an open stream, what an inserter of your own writes; {@link #replayable} overrules that. Inserters of filters before ours
+ * that pass a body on change nothing.
  *
  * <p>The response that is handed on is untouched, and the permit stays with it until its body is consumed, cancelled or
  * released. A response that is not handed on is released before the call waits: read away up to 2 MiB and 1 s, and its
@@ -47,7 +48,9 @@ import reactor.util.context.ContextView;
  *
  * <p>The request counts as sent when its body is written. That is told through the body's inserter, so a stub in place of
  * an HTTP client that never writes the request has no attempt timeout. Connect timeouts, and a client's own retries, are
- * those of the client: switch the latter off, as with Reactor Netty's {@code disableRetry(true)}.
+ * those of the client: switch the latter off, as with Reactor Netty's {@code disableRetry(true)}. So are redirects: one that
+ * the client follows by itself takes no permit of its own, and only the last response is heard. Have that off where limits
+ * count, as it is in Reactor Netty and the JDK's client unless set, other than in Jetty's and Apache's; a 3xx is handed on.
  *
  * <p>Immutable and thread-safe; nothing happens before a response is subscribed, and every subscription is a call of its
  * own. Cancelling cancels the request that is under way, and gives its permit back.
@@ -195,10 +198,10 @@ public final class RateLimitFilter implements ExchangeFilterFunction {
         return Mono.deferContextual(context -> {
             Demand asked = Target.demand(request);
             if (context.hasKey(DEMAND)) {
-                asked = asChange(context.<Object>get(DEMAND)).apply(asked);
+                asked = changed(asked, asChange(context.<Object>get(DEMAND)));
             }
             Object own = request.attributes().get(DEMAND);
-            Demand demand = own == null ? asked : asChange(own).apply(asked);
+            Demand demand = own == null ? asked : changed(asked, asChange(own));
             return calls(request).exchange(demand, exchange -> new Dispatch(exchange, request, told).through(next));
         });
     }
@@ -215,7 +218,12 @@ public final class RateLimitFilter implements ExchangeFilterFunction {
     }
 
     private static UnaryOperator<Demand> then(UnaryOperator<Demand> before, UnaryOperator<Demand> change) {
-        return asked -> change.apply(before.apply(asked));
+        return asked -> change.apply(changed(asked, before));
+    }
+
+    private static Demand changed(Demand asked, UnaryOperator<Demand> change) {
+        return Objects.requireNonNull(
+                change.apply(asked), "the demand function of a request must give a demand, gave null");
     }
 
     @SuppressWarnings("unchecked") // The attribute is documented to be one.

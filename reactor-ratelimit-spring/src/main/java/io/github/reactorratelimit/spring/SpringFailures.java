@@ -2,7 +2,7 @@ package io.github.reactorratelimit.spring;
 
 import io.github.reactorratelimit.Failure;
 import io.github.reactorratelimit.FailureReader;
-import io.github.reactorratelimit.netty.RateLimitedHttpClient;
+import io.github.reactorratelimit.netty.NettyFailures;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.BindException;
@@ -20,9 +20,11 @@ import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLHandshakeException;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpRequest;
+import org.springframework.http.client.reactive.ClientHttpRequest;
 import org.springframework.util.ClassUtils;
 import org.springframework.web.reactive.function.client.WebClientRequestException;
 import org.springframework.web.reactive.function.client.WebClientResponseException;
+import reactor.netty.Connection;
 
 /**
  * What the exceptions of a {@code WebClient} mean. Where Reactor Netty is there, its failures are read by their own table;
@@ -46,16 +48,28 @@ final class SpringFailures implements FailureReader {
         return error instanceof WebClientRequestException ? transport(error) : null;
     }
 
+    /** Has it told if the server refuses the stream of a request, where the client is one that knows. */
+    static void watch(ClientHttpRequest request, Runnable refused) {
+        if (NETTY) {
+            Netty.watch(request.getNativeRequest(), refused);
+        }
+    }
+
     /**
      * What an error means for an attempt.
      *
      * @param begun whether the client was about to write the request
+     * @param refused whether the server said that it has not acted
      */
-    static Failure meaning(Throwable error, URI url, boolean begun) {
+    static Failure meaning(Throwable error, URI url, boolean begun, boolean refused) {
         if (error instanceof WebClientResponseException answer && isTo(url, answer)) {
             return response(answer);
         }
-        Failure failure = transport(error);
+        Failure known = NETTY ? Netty.meaning(error, begun, refused) : null;
+        if (known != null) {
+            return known;
+        }
+        Failure failure = plain(error);
         if (begun) {
             return failure == null ? Failure.fatal() : failure;
         }
@@ -63,6 +77,17 @@ final class SpringFailures implements FailureReader {
             return Failure.refused();
         }
         return failure.equals(Failure.interrupted()) ? Failure.notSent() : failure;
+    }
+
+    /** The error as it is, or one of the same class that names the proxy where that refused. */
+    static Throwable named(Throwable error) {
+        if (!NETTY || !(error instanceof WebClientRequestException failed)) {
+            return error;
+        }
+        Throwable named = Netty.named(error);
+        return named.equals(error)
+                ? error
+                : new WebClientRequestException(named, failed.getMethod(), failed.getUri(), failed.getHeaders());
     }
 
     /** A filter behind ours may have made an exception of our response, or have failed with a call of its own. */
@@ -79,7 +104,12 @@ final class SpringFailures implements FailureReader {
     }
 
     private static @Nullable Failure transport(Throwable error) {
-        Failure known = NETTY ? Netty.read(error) : null;
+        Failure known = NETTY ? Netty.meaning(error, true, false) : null;
+        return known == null ? plain(error) : known;
+    }
+
+    private static @Nullable Failure plain(Throwable error) {
+        Failure known = null;
         Throwable cause = error;
         for (int i = 0; known == null && cause != null && i < MOST_CAUSES; i++) {
             known = row(cause);
@@ -88,8 +118,11 @@ final class SpringFailures implements FailureReader {
         return known;
     }
 
-    /** One row of the table per kind of failure, the narrower kinds first. */
-    private static @Nullable Failure row(Throwable cause) {
+    /**
+     * One row of the table per kind of failure, the narrower kinds first. What Reactor Netty's table knows as well means the
+     * same there.
+     */
+    static @Nullable Failure row(Throwable cause) {
         if (cause instanceof ConnectException // refused, timed out
                 || cause instanceof HttpConnectTimeoutException
                 || cause instanceof NoRouteToHostException
@@ -99,7 +132,11 @@ final class SpringFailures implements FailureReader {
             return Failure.notSent();
         }
         if (cause instanceof SSLHandshakeException) {
-            return Failure.fatal();
+            // Closed on the way, as Netty or the JDK says, or turned down: certificates, versions, alerts.
+            String message = String.valueOf(cause.getMessage());
+            return message.startsWith("Connection closed") || message.startsWith("Remote host terminated")
+                    ? Failure.notSent()
+                    : Failure.fatal();
         }
         return cause instanceof SocketException
                         || cause instanceof ClosedChannelException
@@ -114,8 +151,18 @@ final class SpringFailures implements FailureReader {
 
     /** Apart, so that Reactor Netty's classes are looked for only where they are. */
     private static final class Netty {
-        static @Nullable Failure read(Throwable error) {
-            return RateLimitedHttpClient.failures().read(error);
+        static @Nullable Failure meaning(Throwable error, boolean begun, boolean refused) {
+            return NettyFailures.meaning(error, begun, refused);
+        }
+
+        static Throwable named(Throwable error) {
+            return NettyFailures.named(error);
+        }
+
+        static void watch(Object request, Runnable refused) {
+            if (request instanceof Connection connection) {
+                NettyFailures.watch(connection.channel(), refused);
+            }
         }
     }
 }

@@ -12,12 +12,12 @@ import org.springframework.http.client.reactive.ClientHttpRequest;
 import org.springframework.http.codec.HttpMessageWriter;
 import org.springframework.http.server.reactive.ServerHttpRequest;
 import org.springframework.web.reactive.function.BodyInserter;
-import org.springframework.web.reactive.function.BodyInserters;
 import reactor.core.publisher.Mono;
 
 /**
  * A request body that tells when it is written, which is the one thing that every HTTP client does with it, and whether it
- * can be written again, which is seen by what is given to the message writers.
+ * can be written again. That is seen by what is given to the message writers, and by what reaches the request, however many
+ * inserters of other filters lie between.
  */
 final class WatchedBody implements BodyInserter<Object, ClientHttpRequest> {
 
@@ -38,36 +38,53 @@ final class WatchedBody implements BodyInserter<Object, ClientHttpRequest> {
 
     @Override
     public Mono<Void> insert(ClientHttpRequest request, Context context) {
-        dispatch.begin();
-        Watch watch = new Watch(context);
-        Mono<Void> written = body.insert(request, watch);
-        boolean nothing = body.equals(BodyInserters.empty());
-        boolean once = replayable instanceof Boolean said ? !said : !nothing && watch.isOnce();
-        if (once) {
-            dispatch.unrepeatable();
-        }
-        return written.doOnSuccess(done -> dispatch.sent());
+        dispatch.begin(request);
+        return inserted(request, context).doOnSuccess(done -> dispatch.sent());
     }
 
-    /** Sees which publisher a writer is given. */
-    private static final class Watch implements Context {
+    private Mono<Void> inserted(ClientHttpRequest request, Context context) {
+        if (replayable instanceof Boolean said) {
+            if (!said) {
+                dispatch.unrepeatable();
+            }
+            return body.insert(request, context);
+        }
+        Watch watch = new Watch(dispatch, context);
+        return body.insert(WatchedRequest.of(request, watch), watch)
+                .doOnError(error -> watch.given())
+                .doOnCancel(watch::given);
+    }
 
+    /** Sees which publisher a writer is given, and whether anything else is written. */
+    static final class Watch implements Context {
+
+        private final Dispatch dispatch;
         private final Context context;
-        private boolean seen;
-        private boolean once;
+        private volatile boolean known;
 
-        Watch(Context context) {
+        Watch(Dispatch dispatch, Context context) {
+            this.dispatch = dispatch;
             this.context = context;
         }
 
-        /** What was not given to a writer before the inserter returned is unknown. */
-        boolean isOnce() {
-            return once || !seen;
+        /** A writer is given this to write. */
+        void see(Publisher<?> source) {
+            known = true;
+            if (OneShot.is(source)) {
+                dispatch.unrepeatable();
+            }
         }
 
-        void see(Publisher<?> source) {
-            seen = true;
-            once |= OneShot.is(source);
+        /** The request ends without a body, unless one was written before. */
+        void nothing() {
+            known = true;
+        }
+
+        /** The request is given content, or is given up: what no writer was seen to make of it cannot be told again. */
+        void given() {
+            if (!known) {
+                dispatch.unrepeatable();
+            }
         }
 
         @Override

@@ -12,23 +12,34 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.core.io.ByteArrayResource;
+import org.springframework.core.io.FileSystemResource;
 import org.springframework.core.io.InputStreamResource;
 import org.springframework.core.io.buffer.DataBuffer;
 import org.springframework.core.io.buffer.DefaultDataBufferFactory;
 import org.springframework.core.io.buffer.NettyDataBufferFactory;
+import org.springframework.http.ZeroCopyHttpOutputMessage;
 import org.springframework.http.client.MultipartBodyBuilder;
 import org.springframework.http.client.reactive.ClientHttpRequest;
+import org.springframework.http.client.reactive.ClientHttpRequestDecorator;
 import org.springframework.web.reactive.function.BodyInserter;
 import org.springframework.web.reactive.function.BodyInserters;
+import org.springframework.web.reactive.function.client.ClientRequest;
+import org.springframework.web.reactive.function.client.ExchangeFilterFunction;
+import org.springframework.web.reactive.function.client.WebClient;
+import org.springframework.web.reactive.function.client.WebClientRequestException;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
@@ -199,6 +210,89 @@ class BodiesTest {
                             .attributes(RateLimitFilter.replayable(false))
                             .bodyValue("order")))
                     .isEqualTo("429 later");
+        }
+    }
+
+    /** As filters that sign, log or count do: every request goes on with an inserter of their own around the body. */
+    static List<ExchangeFilterFunction> wrapping() {
+        return List.of(
+                RateLimitFilter.of(Wire.limiter()),
+                (request, next) -> next.exchange(ClientRequest.from(request)
+                        .body((message, context) -> request.body().insert(message, context))
+                        .build()),
+                (request, next) -> next.exchange(ClientRequest.from(request)
+                        .body((message, context) ->
+                                Mono.defer(() -> request.body().insert(message, context)))
+                        .build()),
+                (request, next) -> next.exchange(ClientRequest.from(request)
+                        .body((message, context) ->
+                                request.body().insert(new ClientHttpRequestDecorator(message), context))
+                        .build()));
+    }
+
+    private static WebClient behind(ExchangeFilterFunction wrapping, Wire wire) {
+        return wire.plain().filter(wrapping).filter(wire.filter).build();
+    }
+
+    @ParameterizedTest
+    @MethodSource("wrapping")
+    void behind_a_filter_that_wraps_bodies_what_is_there_each_time_is_sent_again(ExchangeFilterFunction wrapping) {
+        try (Wire wire = Wire.script(REFUSAL, REFUSAL, Reply.ok(), REFUSAL, Reply.ok(), REFUSAL, Reply.ok())) {
+            WebClient client = behind(wrapping, wire);
+            assertThat(outcome(client.get().uri("/x"))).startsWith("200");
+            assertThat(wire.wire()).isEqualTo(3);
+            assertThat(outcome(client.post().uri("/x").bodyValue("order"))).startsWith("200");
+            assertThat(outcome(client.post().uri("/x"))).startsWith("200");
+            assertThat(wire.log().entries())
+                    .extracting(entry -> entry.request().body())
+                    .containsExactly("", "", "", "order", "order", "", "");
+            wire.assertIdle();
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("wrapping")
+    void behind_a_filter_that_wraps_bodies_what_may_be_gone_is_sent_once(ExchangeFilterFunction wrapping) {
+        for (BodyInserter<?, ? super ClientHttpRequest> body : oneShot()) {
+            try (Wire wire = Wire.script(REFUSAL.body("later"), Reply.ok())) {
+                assertThat(outcome(behind(wrapping, wire).put().uri("/x").body(body)))
+                        .isEqualTo("429 later");
+                assertThat(wire.wire()).isEqualTo(1);
+                wire.assertIdle();
+            }
+        }
+    }
+
+    @Test
+    void a_body_that_fails_before_anything_was_written_is_not_asked_for_again() {
+        AtomicInteger asked = new AtomicInteger();
+        BodyInserter<Object, ClientHttpRequest> failing = (message, context) -> Mono.defer(() -> {
+            asked.incrementAndGet();
+            return Mono.error(new IOException("cut off"));
+        });
+        try (Wire wire = Wire.always(Reply.ok())) {
+            assertThat(Wire.failure(Wire.answer(wire.client.put().uri("/x").body(failing))))
+                    .isInstanceOf(WebClientRequestException.class);
+            assertThat(asked).hasValue(1);
+            wire.assertIdle();
+        }
+    }
+
+    @Test
+    void a_file_still_goes_past_the_heap(@TempDir Path folder) throws IOException {
+        Path file = Files.writeString(folder.resolve("f.txt"), "file");
+        List<Boolean> direct = new CopyOnWriteArrayList<>();
+        BodyInserter<?, ? super ClientHttpRequest> resource = BodyInserters.fromResource(new FileSystemResource(file));
+        BodyInserter<Object, ClientHttpRequest> looking = (message, context) -> {
+            direct.add(message instanceof ZeroCopyHttpOutputMessage);
+            return resource.insert(message, context);
+        };
+        try (Wire wire = Wire.script(REFUSAL, Reply.ok())) {
+            assertThat(outcome(wire.client.post().uri("/x").body(looking))).startsWith("200");
+            assertThat(wire.log().entries())
+                    .extracting(entry -> entry.request().body())
+                    .containsExactly("file", "file");
+            assertThat(direct).containsExactly(true, true);
         }
     }
 }

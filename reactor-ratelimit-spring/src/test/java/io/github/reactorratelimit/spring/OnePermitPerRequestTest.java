@@ -5,11 +5,15 @@ import static io.github.reactorratelimit.spring.Wire.answer;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.test.Reply;
+import io.github.reactorratelimit.test.ServiceRules;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.http.client.reactive.ReactorClientHttpConnector;
 import org.springframework.web.reactive.function.client.ClientRequest;
 import org.springframework.web.reactive.function.client.ExchangeFilterFunction;
+import org.springframework.web.reactive.function.client.WebClient;
 import reactor.core.publisher.Mono;
+import reactor.netty.http.client.HttpClient;
 
 /** One permit per request on the wire, whoever makes it. B16 */
 @ExtendWith(NoLeaks.class)
@@ -102,6 +106,42 @@ class OnePermitPerRequestTest {
             assertThat(wire.wire()).isEqualTo(2);
             assertThat(wire.taken()).isEqualTo(1);
             wire.assertIdle();
+        }
+    }
+
+    private static Wire redirecting() {
+        return Wire.to(ServiceRules.create()
+                .reply("/x", Reply.status(302).header("Location", "/there"))
+                .reply("/there", Reply.ok().body("there")));
+    }
+
+    @Test
+    void a_redirect_is_handed_on_and_the_request_to_its_target_takes_a_permit_of_its_own() {
+        try (Wire wire = redirecting()) {
+            Mono<String> call = wire.get()
+                    .retrieve()
+                    .toBodilessEntity()
+                    .flatMap(moved -> answer(wire.client
+                            .get()
+                            .uri(String.valueOf(moved.getHeaders().getFirst("Location")))));
+            assertThat(call.block(Wire.PATIENCE)).isEqualTo("200 there");
+            assertThat(wire.wire()).isEqualTo(2);
+            assertThat(wire.taken()).isEqualTo(2);
+            wire.assertIdle();
+        }
+    }
+
+    @Test
+    void a_redirect_that_the_client_follows_takes_no_permit_which_is_why_that_should_be_off() {
+        try (Wire wire = redirecting()) {
+            WebClient following = wire.plain()
+                    .clientConnector(new ReactorClientHttpConnector(
+                            HttpClient.newConnection().disableRetry(true).followRedirect(true)))
+                    .filter(wire.filter)
+                    .build();
+            assertThat(answer(following.get().uri("/x")).block(Wire.PATIENCE)).isEqualTo("200 there");
+            assertThat(wire.wire()).isEqualTo(2);
+            assertThat(wire.taken()).isEqualTo(1);
         }
     }
 }

@@ -5,16 +5,27 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.Demand;
+import io.github.reactorratelimit.Failure;
+import io.github.reactorratelimit.FailureReader;
 import io.github.reactorratelimit.Limit;
 import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.RetryPolicy;
+import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
+import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.core.io.buffer.DefaultDataBufferFactory;
+import org.springframework.http.HttpStatus;
 import org.springframework.http.ResponseEntity;
 import org.springframework.http.server.reactive.ReactorHttpHandlerAdapter;
+import org.springframework.web.bind.annotation.ResponseStatus;
 import org.springframework.web.reactive.function.client.WebClient;
+import org.springframework.web.reactive.handler.WebFluxResponseStatusExceptionHandler;
+import org.springframework.web.server.ResponseStatusException;
+import org.springframework.web.server.WebExceptionHandler;
 import org.springframework.web.server.WebHandler;
 import org.springframework.web.server.adapter.WebHttpHandlerBuilder;
 import reactor.core.Disposable;
@@ -30,12 +41,13 @@ class RateLimitExceptionHandlerTest {
     private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
     private DisposableServer server = serve(exchange -> Mono.empty());
 
-    private static DisposableServer serve(WebHandler handler) {
+    private static DisposableServer serve(WebHandler handler, WebExceptionHandler... behind) {
         return HttpServer.create()
                 .host("127.0.0.1")
                 .port(0)
                 .handle(new ReactorHttpHandlerAdapter(WebHttpHandlerBuilder.webHandler(handler)
                         .exceptionHandler(new RateLimitExceptionHandler())
+                        .exceptionHandlers(handlers -> handlers.addAll(List.of(behind)))
                         .build()))
                 .bindNow();
     }
@@ -45,9 +57,9 @@ class RateLimitExceptionHandlerTest {
         server.disposeNow();
     }
 
-    private ResponseEntity<String> answerOf(WebHandler handler) {
+    private ResponseEntity<String> answerOf(WebHandler handler, WebExceptionHandler... behind) {
         server.disposeNow();
-        server = serve(handler);
+        server = serve(handler, behind);
         return Objects.requireNonNull(WebClient.create("http://127.0.0.1:" + server.port())
                 .get()
                 .uri("/")
@@ -111,6 +123,69 @@ class RateLimitExceptionHandlerTest {
                         .value())
                 .isEqualTo(429);
         busy.dispose();
+    }
+
+    /** A call that the other server refuses until it gives up. */
+    private static Mono<Void> refused(Duration hint) {
+        return Mono.<String>error(new IllegalStateException("too many"))
+                .transform(RateLimiter.named("thin")
+                        .build()
+                        .calls()
+                        .retry(RetryPolicy.standard().refusals(0))
+                        .failures(FailureReader.of(IllegalStateException.class, error -> Failure.throttled(hint)))
+                        .limit())
+                .as(Mono::from)
+                .then();
+    }
+
+    @Test
+    void what_another_server_refused_to_the_end_becomes_503_with_what_it_asked_for_last() {
+        ResponseEntity<String> answer = answerOf(exchange -> refused(Duration.ofMillis(1_500)));
+        assertThat(answer.getStatusCode().value()).isEqualTo(503);
+        assertThat(answer.getHeaders().getFirst("Retry-After")).isEqualTo("2");
+        assertThat(answer.getBody()).isNull();
+    }
+
+    @Test
+    void a_refusal_that_somebody_wrapped_is_one_all_the_same() {
+        RateLimiter api = closedFor(ofMinutes(2));
+        ResponseEntity<String> answer = answerOf(exchange -> within(api, ofSeconds(1))
+                .onErrorMap(error -> new IllegalStateException("mine", new IOException(error))));
+        assertThat(answer.getStatusCode().value()).isEqualTo(429);
+        assertThat(answer.getHeaders().getFirst("Retry-After")).isEqualTo("120");
+    }
+
+    @ResponseStatus(HttpStatus.BAD_GATEWAY)
+    private static final class Mine extends RuntimeException {
+
+        private static final long serialVersionUID = 1L;
+
+        Mine(Throwable cause) {
+            super(cause);
+        }
+    }
+
+    @Test
+    void a_status_that_somebody_gave_it_stays() {
+        RateLimiter api = closedFor(ofMinutes(2));
+        List<Function<Throwable, Throwable>> given =
+                List.of(error -> new ResponseStatusException(HttpStatus.BAD_GATEWAY, "mine", error), Mine::new);
+        assertThat(given)
+                .allSatisfy(giving -> assertThat(answerOf(
+                                        exchange -> within(api, ofSeconds(1)).onErrorMap(giving),
+                                        new WebFluxResponseStatusExceptionHandler())
+                                .getStatusCode()
+                                .value())
+                        .isEqualTo(502));
+    }
+
+    @Test
+    void causes_in_a_circle_end() {
+        Exception one = new IllegalStateException();
+        Exception two = new IllegalStateException(one);
+        one.initCause(two);
+        assertThat(answerOf(exchange -> Mono.error(one)).getStatusCode().value())
+                .isEqualTo(500);
     }
 
     @Test

@@ -11,6 +11,7 @@ import io.github.reactorratelimit.AttemptTimeoutException;
 import io.github.reactorratelimit.Limit;
 import io.github.reactorratelimit.RateLimitException;
 import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.RateLimiterSnapshot;
 import io.github.reactorratelimit.RetriesExhaustedException;
 import io.github.reactorratelimit.RetryPolicy;
 import io.github.reactorratelimit.test.Reply;
@@ -190,6 +191,25 @@ class RetriesThroughWebClientTest {
             assertThat(wire.wire()).isEqualTo(3);
             assertThat(around.snapshot().root().limits().get(0).available()).isEqualTo(99);
             assertThat(around.snapshot().root().closedFor()).isZero();
+        }
+    }
+
+    @Test
+    void of_two_filters_the_last_one_retries_and_the_one_before_it_only_limits() {
+        RateLimiter before = RateLimiter.of(Limit.total(100), Limit.inFlight(5));
+        try (Wire wire = Wire.script(REFUSAL, Reply.reset(), Reply.ok())) {
+            WebClient client = wire.plain()
+                    .filter(RateLimitFilter.of(before))
+                    .filter(wire.filter)
+                    .build();
+            assertThat(outcome(client.get().uri("/x"))).startsWith("200");
+            assertThat(wire.wire()).isEqualTo(3);
+            assertThat(wire.taken()).isEqualTo(3);
+            assertThat(before.snapshot().root().limits())
+                    .extracting(RateLimiterSnapshot.LimitState::available)
+                    .containsExactly(99L, 5L);
+            assertThat(before.snapshot().root().closedFor()).isZero();
+            wire.assertIdle();
         }
     }
 

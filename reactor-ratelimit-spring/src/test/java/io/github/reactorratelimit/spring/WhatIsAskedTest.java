@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
+import org.jspecify.annotations.NullUnmarked;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -37,6 +38,7 @@ import org.springframework.web.service.annotation.GetExchange;
 import org.springframework.web.service.annotation.HttpExchange;
 import org.springframework.web.service.annotation.PostExchange;
 import org.springframework.web.service.invoker.HttpServiceProxyFactory;
+import org.springframework.web.util.DefaultUriBuilderFactory;
 import reactor.core.publisher.Mono;
 import reactor.test.StepVerifier;
 
@@ -111,6 +113,84 @@ class WhatIsAskedTest {
     }
 
     @Test
+    void what_a_function_makes_of_a_template_counts_as_it_is_sent() {
+        call(client().get().uri("/items", uri -> uri.path("/{id}").build(7)).attributes(looking));
+        assertThat(asked("endpoint")).isEqualTo("/v1/items/7");
+        call(client().get()
+                .uri("/items/{a}", uri -> uri.path("/{b}").build(7, 8))
+                .attributes(looking));
+        assertThat(asked("endpoint")).isEqualTo("/v1/items/7/8");
+        call(client().get()
+                .uri("/items", uri -> uri.replacePath("/orders").build())
+                .attributes(looking));
+        assertThat(asked("endpoint")).isEqualTo("/orders");
+        call(client().get()
+                .uri("/items/{id}", uri -> uri.queryParam("a", "/b").build(7))
+                .attributes(looking));
+        assertThat(asked("endpoint")).isEqualTo("/v1/items/{id}");
+    }
+
+    @Test
+    void a_limit_is_not_passed_by_with_a_function_that_adds_to_the_template() {
+        RateLimiter api = RateLimiter.named("api")
+                .scope(Scope.by("endpoint").limit("/v1/items/{id}", Limit.total(1)))
+                .build();
+        WebClient client = client(api);
+        call(client.get().uri("/items", uri -> uri.path("/{id}").build(7)));
+        assertThatThrownBy(() -> call(client.get()
+                        .uri("/items", uri -> uri.path("/{id}").build(8))
+                        .attributes(RateLimitFilter.demand(demand -> demand.maxWait(Duration.ZERO)))))
+                .isInstanceOf(RateLimitedException.class);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "/a b/{id},             c/d,   /v1/a%20b/{id}",
+        "/caf\u00e9/{id},       \u00fc, /v1/caf%C3%A9/{id}",
+        "/a%20b/{id},           7,     /v1/a%2520b/{id}",
+        "/v{n}.json,            2,     /v1/v{n}.json",
+        "'/{key:a|b}',          b,     '/v1/{key:a|b}'",
+        "/users/{id}/o;m=1/x,   7%,    /v1/users/{id}/o;m=1/x",
+        "/users/{id},           '',    /v1/users/{id}",
+        "/users?q={q},          http://x.example/y, /v1/users"
+    })
+    void a_template_is_known_again_however_its_values_are_encoded(String template, String value, String endpoint) {
+        call(client().get().uri(template, value).attributes(looking));
+        assertThat(asked("endpoint")).isEqualTo(endpoint);
+    }
+
+    @Test
+    void it_is_known_again_too_where_templates_are_encoded_after_their_values_are_in() {
+        DefaultUriBuilderFactory late = new DefaultUriBuilderFactory("http://h/v1");
+        late.setEncodingMode(DefaultUriBuilderFactory.EncodingMode.URI_COMPONENT);
+        WebClient client = client().mutate().uriBuilderFactory(late).build();
+        call(client.get().uri("/a b/{id}", "\u00fc").attributes(looking));
+        assertThat(sent).containsExactly("http://h/v1/a%20b/%C3%BC");
+        assertThat(asked("endpoint")).isEqualTo("/v1/a b/{id}");
+    }
+
+    @Test
+    void a_template_that_begins_with_a_base_of_the_callers_has_its_path() {
+        WebClient client =
+                client(RateLimiter.of(Limit.total(100))).mutate().baseUrl("").build();
+        call(client.get().uri("{base}/users/{id}", "http://h", 7).attributes(looking));
+        assertThat(asked("endpoint")).isEqualTo("/users/{id}");
+        call(client.get().uri("http://h/redirect?to=http://x.example/y").attributes(looking));
+        assertThat(asked("endpoint")).isEqualTo("/redirect");
+        call(client.get().uri("/redirect?to=http://x.example/y").attributes(looking));
+        assertThat(asked("endpoint")).isEqualTo("/redirect");
+    }
+
+    @Test
+    void the_token_is_that_of_every_other_adapter_of_the_limiter() {
+        call(client().get()
+                .uri("/x")
+                .headers(lines -> lines.setBearerAuth("hush"))
+                .attributes(looking));
+        assertThat(asked("token")).isEqualTo("77f2e514001fdc0e746b3da8");
+    }
+
+    @Test
     void without_a_template_it_is_the_path_as_it_is_sent() {
         call(client().get().uri(URI.create("http://h/a%20b/7?q=1")).attributes(looking));
         assertThat(asked("endpoint")).isEqualTo("/a%20b/7");
@@ -130,10 +210,17 @@ class WhatIsAskedTest {
         "/search?q=a/b,                  /search",
         "http://h,                       /",
         "http://h?q=/a,                  /",
+        "/redirect?to=http://x.example/y, /redirect",
+        "/redirect#http://x.example/y,   /redirect",
+        "http://h?to=http://x.example/y, /",
+        "{base}/users/{id},              /users/{id}",
+        "{base}/proxy?url=https://x/y,   /proxy",
+        "//h/users/{id},                 /users/{id}",
+        "orders/{id},                    orders/{id}",
         "'',                             /"
     })
     void of_a_template_the_path_is_taken(String template, String path) {
-        assertThat(Target.pathOf(template)).isEqualTo(path);
+        assertThat(TemplatePath.of(template)).hasToString(path);
     }
 
     @Test
@@ -223,6 +310,40 @@ class WhatIsAskedTest {
                 .hasMessageContaining("must be a UnaryOperator<Demand>, was a java.lang.Integer");
         Map<String, Object> attributes = new HashMap<>(Map.of(RateLimitFilter.DEMAND, 5));
         assertThatThrownBy(() -> looking.accept(attributes)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    /** What somebody writes who has no null checks. */
+    @NullUnmarked
+    private static final class NullDemand {
+        static Demand of(Demand asked) {
+            return null;
+        }
+    }
+
+    @Test
+    void a_demand_function_that_gives_none_fails_the_call_and_names_the_rule() {
+        WebClient client = client();
+        Consumer<Map<String, Object>> none = RateLimitFilter.demand(NullDemand::of);
+        Mono<String> last = client.get().uri("/x").attributes(none).retrieve().bodyToMono(String.class);
+        Mono<String> first = client.get()
+                .uri("/x")
+                .attributes(none)
+                .attributes(looking)
+                .retrieve()
+                .bodyToMono(String.class);
+        Mono<String> upstream = client.get()
+                .uri("/x")
+                .attributes(looking)
+                .retrieve()
+                .bodyToMono(String.class)
+                .contextWrite(RateLimitFilter.demandInContext(NullDemand::of));
+        for (Mono<String> call : List.of(last, first, upstream)) {
+            assertThat(Wire.failure(call))
+                    .isInstanceOf(NullPointerException.class)
+                    .hasMessage("the demand function of a request must give a demand, gave null");
+        }
+        assertThat(sent).isEmpty();
+        assertThat(asked).isEmpty();
     }
 
     @HttpExchange("/users")

@@ -28,8 +28,8 @@ class DiscardedBodiesTest {
     }
 
     @Test
-    void a_small_body_is_read_away_and_its_connection_used_again() {
-        try (Wire wire = Wire.to(script(REFUSAL.bodyOfSize(60_000), Reply.ok()))) {
+    void a_body_of_a_mebibyte_is_read_away_and_its_connection_used_again() {
+        try (Wire wire = Wire.to(script(REFUSAL.bodyOfSize(1_048_576), Reply.ok()))) {
             assertThat(outcome(wire.get())).startsWith("200");
             assertThat(wire.server.connections()).isEqualTo(1);
             wire.assertIdle();
@@ -37,8 +37,8 @@ class DiscardedBodiesTest {
     }
 
     @Test
-    void a_large_body_costs_its_connection_and_the_call_goes_on() {
-        try (Wire wire = Wire.to(script(REFUSAL.bodyOfSize(1_048_576), Reply.ok()))) {
+    void a_larger_body_costs_its_connection_and_the_call_goes_on() {
+        try (Wire wire = Wire.to(script(REFUSAL.bodyOfSize(4_000_000), Reply.ok()))) {
             assertThat(outcome(wire.get())).startsWith("200");
             assertThat(wire.server.connections()).isEqualTo(2);
             wire.assertIdle();

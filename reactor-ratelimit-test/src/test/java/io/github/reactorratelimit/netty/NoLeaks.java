@@ -5,8 +5,9 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.AppenderBase;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.util.ResourceLeakDetector;
+import java.lang.ref.PhantomReference;
+import java.lang.ref.Reference;
 import java.lang.ref.ReferenceQueue;
-import java.lang.ref.WeakReference;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.extension.AfterAllCallback;
@@ -16,9 +17,6 @@ import org.slf4j.LoggerFactory;
 
 /** Fails a test class during which a buffer was forgotten, as Netty's leak detector tells it. */
 final class NoLeaks implements BeforeAllCallback, AfterAllCallback {
-
-    /** What is dropped is not noticed all at once. */
-    private static final int ROUNDS = 4;
 
     private final Records records = new Records();
 
@@ -46,33 +44,35 @@ final class NoLeaks implements BeforeAllCallback, AfterAllCallback {
     }
 
     List<String> stopListening() {
-        for (int round = 0; round < ROUNDS; round++) {
-            collectGarbage();
-            // The detector looks for what was lost whenever something new is handed out.
-            for (int i = 0; i < 10; i++) {
-                ByteBufAllocator.DEFAULT.buffer(16).release();
-            }
+        collectGarbage();
+        // The detector looks for what was lost whenever something new is handed out.
+        for (int i = 0; i < 100; i++) {
+            ByteBufAllocator.DEFAULT.buffer(16).release();
         }
         logger().detachAppender(records);
         logger().setAdditive(true);
         return List.copyOf(records.found);
     }
 
-    /** Returns when something that was dropped just now has been found to be. */
+    /** What a collection finds is queued by another thread; once the second one is queued, all of the first one is. */
     private static void collectGarbage() {
-        ReferenceQueue<Object> dropped = new ReferenceQueue<>();
-        WeakReference<Object> canary = new WeakReference<>(new Object(), dropped);
-        try {
-            for (int i = 0; i < 100; i++) {
-                System.gc();
-                if (dropped.remove(100) == canary) {
-                    return;
+        for (int i = 0; i < 2; i++) {
+            ReferenceQueue<Object> queue = new ReferenceQueue<>();
+            PhantomReference<Object> canary = new PhantomReference<>(new Object(), queue);
+            try {
+                Reference<?> queued = null;
+                for (int tries = 0; tries < 100 && queued == null; tries++) {
+                    System.gc();
+                    queued = queue.remove(100);
                 }
+                if (queued != canary) {
+                    throw new IllegalStateException("the garbage was not collected");
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new IllegalStateException(e);
             }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
         }
-        throw new IllegalStateException("the garbage is not collected");
     }
 
     private static Logger logger() {

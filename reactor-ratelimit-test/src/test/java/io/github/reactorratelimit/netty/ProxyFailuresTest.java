@@ -6,7 +6,9 @@ import static io.github.reactorratelimit.netty.Wire.failure;
 import static io.github.reactorratelimit.netty.Wire.outcome;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.Limit;
 import io.github.reactorratelimit.RateLimitException;
+import io.github.reactorratelimit.RateLimitListener;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RetriesExhaustedException;
 import io.github.reactorratelimit.test.FakeProxy;
@@ -20,6 +22,7 @@ import io.netty.handler.proxy.ProxyConnectException;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import javax.net.ssl.SSLException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -40,7 +43,16 @@ class ProxyFailuresTest {
     private final ConnectionProvider pool = ConnectionProvider.create("proxied", 2);
     private final RateLimitedServer plain = RULES.start();
     private final RateLimitedServer secure = RULES.startTls();
-    private final RateLimiter api = Wire.limiter();
+    private final List<String> proxiesToldOf = new CopyOnWriteArrayList<>();
+    private final RateLimiter api = RateLimiter.named("api")
+            .limit(Limit.inFlight(Wire.IN_FLIGHT))
+            .listener(new RateLimitListener() {
+                @Override
+                public void proxyFailed(Subject who, String proxy, Throwable error) {
+                    proxiesToldOf.add(proxy);
+                }
+            })
+            .build();
 
     @AfterEach
     void stop() {
@@ -188,6 +200,7 @@ class ProxyFailuresTest {
 
             assertThat(RateLimitException.mayHaveBeenSent(failure(call))).isFalse();
             assertThat(proxy.connections()).isEqualTo(1);
+            assertThat(proxiesToldOf).containsExactly(proxy.host() + ":" + proxy.port());
         }
     }
 

@@ -28,6 +28,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.NullUnmarked;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -116,7 +117,7 @@ class RateLimitedHttpClientTest {
                 return demand;
             }));
 
-            assertThat(attributes(asked.get()).get(3)).isEqualTo(Target.tokenOf("Bearer hush"));
+            assertThat(attributes(asked.get()).get(3)).isEqualTo("77f2e514001fdc0e746b3da8");
             RequestLog.Entry entry = wire.log().entries().get(0);
             assertThat(entry.token()).isEqualTo("hush");
             assertThat(entry.header("X-Mine")).isEqualTo("2");
@@ -256,6 +257,59 @@ class RateLimitedHttpClientTest {
                             .block(Wire.PATIENCE))
                     .isEqualTo(200);
             wire.assertIdle();
+        }
+    }
+
+    @Test
+    void a_redirect_is_handed_on_and_the_request_to_its_target_takes_a_permit_of_its_own() {
+        try (Wire wire = redirecting()) {
+            Mono<String> call = wire.get()
+                    .response()
+                    .map(response -> response.responseHeaders().get("Location"))
+                    .flatMap(target -> answer(wire.client.get().uri(target)));
+            assertThat(call.block(Wire.PATIENCE)).isEqualTo("200 there");
+            assertThat(wire.wire()).isEqualTo(2);
+            assertThat(left(wire)).isEqualTo(8);
+        }
+    }
+
+    @Test
+    void a_redirect_that_the_client_follows_takes_no_permit_which_is_why_that_should_be_off() {
+        try (Wire wire = redirecting()) {
+            RateLimitedHttpClient following = RateLimitedHttpClient.of(wire.plain.followRedirect(true), wire.api);
+            assertThat(outcome(following.get().uri("/x"))).isEqualTo("200 there");
+            assertThat(wire.wire()).isEqualTo(2);
+            assertThat(left(wire)).isEqualTo(9);
+        }
+    }
+
+    private static Wire redirecting() {
+        ServiceRules rules = ServiceRules.create()
+                .reply("/x", Reply.status(302).header("Location", "/there"))
+                .reply("/there", Reply.ok().body("there"));
+        return Wire.to(rules, RateLimiter.of(Limit.total(10)), calls -> calls);
+    }
+
+    private static long left(Wire wire) {
+        return wire.api.snapshot().root().limits().get(0).available();
+    }
+
+    @Test
+    void a_demand_function_that_gives_none_fails_the_call_and_names_the_rule() {
+        try (Wire wire = Wire.to(always(Reply.ok()))) {
+            assertThat(failure(answer(wire.get().demand(NullDemand::of).demand(demand -> demand.cost(2)))))
+                    .isInstanceOf(NullPointerException.class)
+                    .hasMessage("the demand function of a request must give a demand, gave null");
+            assertThat(wire.wire()).isZero();
+            wire.assertIdle();
+        }
+    }
+
+    /** What somebody writes who has no null checks. */
+    @NullUnmarked
+    private static final class NullDemand {
+        static Demand of(Demand asked) {
+            return null;
         }
     }
 

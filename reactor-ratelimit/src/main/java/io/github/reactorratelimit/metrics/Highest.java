@@ -1,7 +1,6 @@
 package io.github.reactorratelimit.metrics;
 
 import io.micrometer.core.instrument.Gauge;
-import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.distribution.TimeWindowMax;
 import java.util.function.ToDoubleFunction;
@@ -15,22 +14,28 @@ final class Highest {
     private final TimeWindowMax max;
 
     private Highest(
-            MeterRegistry registry, String name, String description, Tags tags, ToDoubleFunction<TimeWindowMax> shown) {
-        this.max = new TimeWindowMax(registry.config().clock(), STEP_MILLIS, STEPS);
-        Gauge.builder(name, max, shown)
+            RateLimitMetrics metrics,
+            String name,
+            String description,
+            Tags tags,
+            ToDoubleFunction<TimeWindowMax> shown) {
+        TimeWindowMax seen = new TimeWindowMax(metrics.registry().config().clock(), STEP_MILLIS, STEPS);
+        this.max = seen;
+        // The metrics are what the gauge holds, so that they live as long as the registry has meters of theirs.
+        Gauge.builder(name, metrics, all -> shown.applyAsDouble(seen))
                 .description(description)
                 .tags(tags)
                 .strongReference(true)
-                .register(registry);
+                .register(metrics.registry());
     }
 
-    static Highest of(MeterRegistry registry, String name, String description, Tags tags) {
-        return new Highest(registry, name, description, tags, TimeWindowMax::poll);
+    static Highest of(RateLimitMetrics metrics, String name, String description, Tags tags) {
+        return new Highest(metrics, name, description, tags, TimeWindowMax::poll);
     }
 
     /** Shows what is left to 1. */
-    static Highest inverted(MeterRegistry registry, String name, String description, Tags tags) {
-        return new Highest(registry, name, description, tags, max -> 1 - max.poll());
+    static Highest inverted(RateLimitMetrics metrics, String name, String description, Tags tags) {
+        return new Highest(metrics, name, description, tags, max -> 1 - max.poll());
     }
 
     void saw(double value) {

@@ -5,64 +5,86 @@ import io.github.reactorratelimit.RateLimiterSnapshot;
 import io.github.reactorratelimit.RateLimiterSnapshot.LimitState;
 import io.github.reactorratelimit.RateLimiterSnapshot.ScopeState;
 import io.micrometer.core.instrument.Gauge;
-import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import java.lang.ref.WeakReference;
+import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The gauges of the limiters of one name, which show the last of them. All that are read at about the same time come from
- * one snapshot, of which no more is kept than they show.
+ * The gauges of the limiters of one name in one registry, which show the last of them. All that are read at about the same
+ * time come from one snapshot, of which no more is kept than they show. Gauges of limits that are no longer in force are
+ * removed.
  */
 final class LimiterGauges {
 
-    private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final Duration FRESH = Duration.ofSeconds(1);
+    /** The endpoint of a limit that counts all of them together. */
+    private static final String ALL = "all";
 
     /** One gauge of what is left. */
     private record Row(String scope, String endpoint, String limit) {}
 
-    /** What is shown since some time of the registry's clock. */
-    private record Shown(int waiting, Map<Row, Long> available, long since) {}
+    /** What is shown since some time of the registry's clock, which is some limiter time. */
+    private record Shown(int waiting, Map<Row, Long> available, long sinceNanos, Duration at) {}
 
-    private final MeterRegistry registry;
+    /** A limiter with the limits it has until it is changed or built anew. */
+    private static final class InForce {
+
+        private final WeakReference<@Nullable RateLimiter> limiter;
+        private final Bounded limits = new Bounded();
+        private final Set<String> endpoints = ConcurrentHashMap.newKeySet();
+        private volatile @Nullable Shown shown;
+
+        InForce(@Nullable RateLimiter limiter) {
+            this.limiter = new WeakReference<>(limiter);
+        }
+    }
+
+    private final RateLimitMetrics metrics;
     private final String limiter;
-    private final Bounded limits = new Bounded();
-    private final Set<String> endpoints = ConcurrentHashMap.newKeySet();
-    private final Map<Row, Gauge> rows = new ConcurrentHashMap<>();
-    private volatile WeakReference<@Nullable RateLimiter> current = new WeakReference<>(null);
-    private volatile @Nullable Shown shown;
+    /** Guarded by this. */
+    private final Map<Row, Gauge> rows = new HashMap<>();
+
+    private volatile InForce inForce = new InForce(null);
     /** Somebody takes a snapshot; the others see the last one meanwhile. */
     private final AtomicBoolean taking = new AtomicBoolean();
 
-    LimiterGauges(MeterRegistry registry, String limiter) {
-        this.registry = registry;
+    LimiterGauges(RateLimitMetrics metrics, String limiter) {
+        this.metrics = metrics;
         this.limiter = limiter;
-        Gauge.builder("ratelimit.waiting", this, LimiterGauges::waiting)
-                .description("How many wait in line")
-                .tags("limiter", limiter)
-                .strongReference(true)
-                .register(registry);
     }
 
     /** From now on this limiter is the one. */
     void show(RateLimiter last) {
-        current = new WeakReference<>(last);
-        shown = null;
-        endpoints.clear();
+        inForce = new InForce(last);
+        forget();
+        // The metrics are what the gauge holds, so that they live as long as the registry has meters of theirs.
+        Gauge.builder("ratelimit.waiting", metrics, all -> waiting())
+                .description("How many wait in line")
+                .tags("limiter", limiter)
+                .strongReference(true)
+                .register(metrics.registry());
+    }
+
+    /** The limiter has other limits: those of its keys that are known are shown at once. */
+    void change(RateLimiter changed) {
+        show(changed);
+        take(inForce, changed);
     }
 
     /** An endpoint got a permit: with the first, its limits are known. */
     void meet(String endpoint) {
-        if (endpoints.add(endpoint)) {
-            RateLimiter watched = current.get();
+        InForce now = inForce;
+        if (now.endpoints.add(endpoint)) {
+            RateLimiter watched = now.limiter.get();
             if (watched != null) {
-                take(watched);
+                take(now, watched);
             }
         }
     }
@@ -79,52 +101,76 @@ final class LimiterGauges {
     }
 
     private @Nullable Shown shown() {
-        RateLimiter watched = current.get();
-        if (watched == null) {
+        InForce now = inForce;
+        RateLimiter watched = now.limiter.get();
+        if (watched == null || watched.isDisposed()) {
             return null;
         }
-        Shown known = shown;
+        Shown known = now.shown;
         if (known == null) {
-            return take(watched);
+            return take(now, watched);
         }
-        boolean fresh = registry.config().clock().monotonicTime() - known.since < FRESH_NANOS;
-        if (fresh || !taking.compareAndSet(false, true)) {
+        if (isFresh(known, watched) || !taking.compareAndSet(false, true)) {
             return known;
         }
         try {
-            return take(watched);
+            return take(now, watched);
         } finally {
             taking.set(false);
         }
     }
 
-    private Shown take(RateLimiter watched) {
-        RateLimiterSnapshot taken = watched.snapshot();
-        Map<Row, Long> least = new HashMap<>();
-        for (ScopeState scope : taken.scopes()) {
-            for (LimitState state : scope.limits()) {
-                least.merge(row(scope, state), state.available(), Math::min);
-            }
-        }
-        Shown now = new Shown(taken.waiting(), least, registry.config().clock().monotonicTime());
-        shown = now;
-        least.keySet().forEach(row -> rows.computeIfAbsent(row, this::gauge));
-        return now;
+    /** By both clocks, of which a test may move either. */
+    private boolean isFresh(Shown known, RateLimiter watched) {
+        long elapsed = metrics.registry().config().clock().monotonicTime() - known.sinceNanos;
+        return elapsed < FRESH.toNanos() && watched.time().minus(known.at).compareTo(FRESH) < 0;
     }
 
-    private Row row(ScopeState scope, LimitState state) {
-        String name = scope.by().isEmpty() ? "root" : String.join(",", scope.by());
-        return new Row(
-                name,
-                RateLimitMetrics.endpoint(scope.endpoint()),
-                limits.bound(state.limit().toString()));
+    private Shown take(InForce now, RateLimiter watched) {
+        RateLimiterSnapshot taken = watched.snapshot();
+        int byEndpoint = taken.scopes().stream()
+                .filter(scope -> scope.by().contains("endpoint"))
+                .mapToInt(scope -> scope.keys().size())
+                .min()
+                .orElse(Integer.MAX_VALUE);
+        Map<Row, Long> least = new HashMap<>();
+        for (ScopeState scope : taken.scopes()) {
+            String endpoint = scope.keys().size() < byEndpoint ? ALL : RateLimitMetrics.endpoint(scope.endpoint());
+            for (LimitState state : scope.limits()) {
+                String limit = now.limits.bound(state.limit().toString());
+                least.merge(new Row(name(scope), endpoint, limit), state.available(), Math::min);
+            }
+        }
+        long read = metrics.registry().config().clock().monotonicTime();
+        Shown seen = new Shown(taken.waiting(), least, read, watched.time());
+        now.shown = seen;
+        register(now, least.keySet());
+        return seen;
+    }
+
+    private static String name(ScopeState scope) {
+        return scope.by().isEmpty() ? "root" : String.join(",", scope.by());
+    }
+
+    private synchronized void register(InForce now, Set<Row> seen) {
+        for (Row row : seen) {
+            if (now == inForce && !rows.containsKey(row)) {
+                rows.put(row, gauge(row));
+            }
+        }
+    }
+
+    private synchronized void forget() {
+        List<Gauge> before = List.copyOf(rows.values());
+        rows.clear();
+        before.forEach(metrics.registry()::remove);
     }
 
     private Gauge gauge(Row row) {
-        return Gauge.builder("ratelimit.permits.available", row, this::available)
+        return Gauge.builder("ratelimit.permits.available", metrics, all -> available(row))
                 .description("What a limit has left, of the key that has the least")
                 .tags(Tags.of("limiter", limiter, "scope", row.scope).and("endpoint", row.endpoint, "limit", row.limit))
                 .strongReference(true)
-                .register(registry);
+                .register(metrics.registry());
     }
 }

@@ -9,16 +9,18 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
+import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A limiter's meters in a Micrometer registry: {@code RateLimiter.named("partner").listener(RateLimitMetrics.of(registry))}.
- * Needs {@code micrometer-core}. One of these may listen to any number of limiters.
+ * Needs {@code micrometer-core}. A registry has one of these, which may listen to any number of limiters.
  *
  * <table>
  * <caption>Meters, all with the tag {@code limiter}</caption>
@@ -28,15 +30,14 @@ import org.jspecify.annotations.Nullable;
  * <tr><td>{@code ratelimit.waiting}</td><td>gauge: how many wait in line</td><td></td></tr>
  * <tr><td>{@code ratelimit.permits.available}</td><td>gauge: what a limit has left, of the key that has the least; negative
  *     for a debt</td><td>{@code scope}, {@code endpoint}, {@code limit}</td></tr>
- * <tr><td>{@code ratelimit.refusals}</td><td>counter: calls, and parts of batches, that the server refused for
- *     a limit</td>
+ * <tr><td>{@code ratelimit.refusals}</td><td>counter: calls that the server refused for a limit</td>
  *     <td>{@code endpoint}, {@code status}</td></tr>
  * <tr><td>{@code ratelimit.cooldown}</td><td>timer: for how long scopes were closed; what one closing adds to another is
  *     counted once</td><td>{@code endpoint}; {@code cause}: refused, emptied, unavailable, failing,
  *     by_hand</td></tr>
  * <tr><td>{@code ratelimit.retries}</td><td>counter: attempts that are followed by another</td>
  *     <td>{@code endpoint}; {@code reason}: throttled, unavailable, failed, not_sent, interrupted</td></tr>
- * <tr><td>{@code ratelimit.exhausted}</td><td>counter: calls, and parts of batches, that gave up</td><td>{@code endpoint}</td></tr>
+ * <tr><td>{@code ratelimit.exhausted}</td><td>counter: calls that gave up</td><td>{@code endpoint}</td></tr>
  * <tr><td>{@code ratelimit.server.remaining}</td><td>gauge: the lowest share of a limit that a server said remains, of the
  *     last two minutes; 1 if it said nothing</td><td>{@code endpoint}</td></tr>
  * <tr><td>{@code ratelimit.server.usage}</td><td>gauge: the highest usage figure that a server gave, by which it throttles
@@ -45,17 +46,25 @@ import org.jspecify.annotations.Nullable;
  *     <td>{@code proxy}: host and port</td></tr>
  * </table>
  *
- * <p>Tags are bounded: {@code endpoint} is a value or pattern that the limiter was configured with, else {@code other}; of
- * limits and proxies the first hundred are told apart, the others are {@code other}. Tokens, users and paths are never in a
- * tag. Gauges of two limiters of one name show the one that was built last; those of a limiter that is gone show NaN. A
- * gauge of {@code ratelimit.permits.available} comes with the first permit of its endpoint.
+ * <p>Tags are bounded: {@code endpoint} is a value or pattern that the limiter was configured with, {@code all} for a limit
+ * that counts all endpoints together, else {@code other}; of limits and proxies the first hundred are told apart, the
+ * others are {@code other}. Tokens, users and paths are never in a tag.
+ *
+ * <p>Gauges of two limiters of one name show the one that was built last; those of a limiter that is gone or disposed show
+ * NaN. A gauge of {@code ratelimit.permits.available} comes with the first permit of its endpoint, and is removed when its
+ * limit is no longer in force, by {@link RateLimiter#change} or because a limiter of the same name was built. No other meter
+ * is ever removed.
  *
  * <p>Reading gauges takes a {@linkplain RateLimiter#snapshot() snapshot} per limiter and scrape: all that are read within a
- * second come from the same one. Thread-safe.
+ * second, of the registry's clock and of limiter time, come from the same one. The two minutes are those of the registry's
+ * clock. Thread-safe.
  */
 public final class RateLimitMetrics implements RateLimitListener {
 
     static final String OTHER = "other";
+
+    /** Weakly both: what a registry shows holds its metrics, and those hold the registry. */
+    private static final Map<MeterRegistry, WeakReference<RateLimitMetrics>> OF_REGISTRIES = new WeakHashMap<>();
 
     private final MeterRegistry registry;
     private final Bounded proxies = new Bounded();
@@ -71,17 +80,37 @@ public final class RateLimitMetrics implements RateLimitListener {
      * Meters in this registry.
      *
      * @param registry where they are registered, as they come
-     * @return the listener, for {@link io.github.reactorratelimit.RateLimiterSpec#listener}
+     * @return the listener, for {@link io.github.reactorratelimit.RateLimiterSpec#listener}; the same one each time
      */
     public static RateLimitMetrics of(MeterRegistry registry) {
-        return new RateLimitMetrics(Objects.requireNonNull(registry, "registry"));
+        Objects.requireNonNull(registry, "registry");
+        synchronized (OF_REGISTRIES) {
+            WeakReference<RateLimitMetrics> known = OF_REGISTRIES.get(registry);
+            RateLimitMetrics metrics = known == null ? null : known.get();
+            if (metrics == null) {
+                metrics = new RateLimitMetrics(registry);
+                OF_REGISTRIES.put(registry, new WeakReference<>(metrics));
+            }
+            return metrics;
+        }
+    }
+
+    MeterRegistry registry() {
+        return registry;
     }
 
     @Override
     public void built(RateLimiter limiter) {
-        String name = limiter.spec().name();
-        gauges.computeIfAbsent(name, added -> new LimiterGauges(registry, added))
-                .show(limiter);
+        gauges(limiter).show(limiter);
+    }
+
+    @Override
+    public void changed(RateLimiter limiter) {
+        gauges(limiter).change(limiter);
+    }
+
+    private LimiterGauges gauges(RateLimiter limiter) {
+        return gauges.computeIfAbsent(limiter.spec().name(), added -> new LimiterGauges(this, added));
     }
 
     @Override
@@ -128,14 +157,11 @@ public final class RateLimitMetrics implements RateLimitListener {
 
     private Highest remaining(Tags tags) {
         return Highest.inverted(
-                registry,
-                "ratelimit.server.remaining",
-                "The lowest share of a limit that the server said remains",
-                tags);
+                this, "ratelimit.server.remaining", "The lowest share of a limit that the server said remains", tags);
     }
 
     private Highest usage(Tags tags) {
-        return Highest.of(registry, "ratelimit.server.usage", "The highest usage figure that the server gave", tags);
+        return Highest.of(this, "ratelimit.server.usage", "The highest usage figure that the server gave", tags);
     }
 
     @Override

@@ -20,9 +20,10 @@ import reactor.util.context.ContextView;
  * {@code micrometer-observation}.
  *
  * <p>The parent of an attempt is the observation in the caller's Reactor Context, else the registry's current one on the
- * thread that asks. The attempt's own observation is in the Context of what it calls, so that a client that is observed
- * too becomes its child; everything else in the Context stays as it is. A retry is an attempt of its own, beside the one
- * before.
+ * thread that asks. The attempt's own observation is in the Context of what it calls, so that an observed client that is
+ * called within becomes its child; one that is around the limiter, as Spring's {@code WebClient} is around its filters, is
+ * the parent of its attempts. Everything else in the Context stays as it is. A retry is an attempt of its own, beside the
+ * one before.
  *
  * <p>Low-cardinality keys: {@code limiter}; {@code endpoint} as it was configured, else {@code other}; {@code lane};
  * {@code outcome}: done, failed, retried, refused, cancelled; of the wait: granted, refused, cancelled. High-cardinality keys: {@code attempt}, its number; and

@@ -25,9 +25,6 @@ import reactor.netty.http.client.HttpClientResponse;
  */
 final class Dispatch {
 
-    /** The most of a discarded body that is read to keep its connection; beyond, closing is cheaper. */
-    static final int DRAINED_BYTES = 64 * 1024;
-
     private final Exchange exchange;
     private final HttpClientConfig config;
     private volatile boolean begun;
@@ -49,7 +46,7 @@ final class Dispatch {
         Dispatch dispatch = of(request);
         if (dispatch != null) {
             dispatch.begun = true;
-            RefusedStreams.watch(connection.channel(), () -> dispatch.refused = true);
+            NettyFailures.watch(connection.channel(), () -> dispatch.refused = true);
         }
     }
 
@@ -114,14 +111,15 @@ final class Dispatch {
         Sinks.Empty<Void> over = Sinks.empty();
         AtomicLong seen = new AtomicLong();
         exchange.draining(over::tryEmitEmpty);
-        return content.takeWhile(piece -> seen.addAndGet(piece.readableBytes()) <= DRAINED_BYTES)
+        return content.takeWhile(piece -> seen.addAndGet(piece.readableBytes()) <= Exchange.DRAINED_BYTES)
                 .takeUntilOther(over.asMono())
                 .thenMany(Flux.<V>error(failure))
                 .onErrorMap(cutOff -> failure);
     }
 
     private Throwable explained(Throwable error) {
-        Failure meaning = callersOwn ? Failure.fatal() : NettyFailures.meaning(error, begun, refused);
+        Failure known = callersOwn ? Failure.fatal() : NettyFailures.meaning(error, begun, refused);
+        Failure meaning = known != null ? known : begun ? Failure.fatal() : Failure.refused();
         String proxy = callersOwn ? null : NettyFailures.proxy(error, config);
         exchange.failing(proxy == null ? meaning : meaning.atProxy(proxy));
         return NettyFailures.named(error);

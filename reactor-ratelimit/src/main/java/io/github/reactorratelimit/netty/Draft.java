@@ -76,11 +76,10 @@ final class Draft {
     /** What is asked of the limiter. */
     Demand asked(HttpClient client) {
         Target target = Target.of(client.configuration(), uri);
-        String token = Target.tokenOf(Target.authorization(client.configuration(), headers));
         Demand asked = Demand.of("host", target.host())
                 .and("method", method.name())
                 .and("endpoint", endpoint == null ? target.path() : endpoint)
-                .and("token", token);
+                .andToken(Target.authorization(client.configuration(), headers));
         return demand.apply(asked);
     }
 }

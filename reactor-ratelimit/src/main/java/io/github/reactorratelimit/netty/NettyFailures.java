@@ -2,12 +2,14 @@ package io.github.reactorratelimit.netty;
 
 import io.github.reactorratelimit.Failure;
 import io.github.reactorratelimit.FailureReader;
+import io.netty.channel.Channel;
 import io.netty.channel.unix.Errors;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.proxy.ProxyConnectException;
 import io.netty.handler.ssl.SslHandshakeTimeoutException;
 import io.netty.handler.timeout.TimeoutException;
+import java.io.EOFException;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.ConnectException;
@@ -30,10 +32,15 @@ import reactor.netty.http.client.PrematureCloseException;
 import reactor.netty.transport.ProxyProvider;
 
 /**
- * The one table of what Reactor Netty's failures mean. A proxy's answer is looked for first, in all causes: the client
- * tunnels http as well as https, so that it comes as a failed connect, and inside an SSL error for https.
+ * The one table of what Reactor Netty's failures mean, for every client that sends through it. A proxy's answer is looked
+ * for first, in all causes: the client tunnels http as well as https, so that it comes as a failed connect, and inside an
+ * SSL error for https.
+ *
+ * <p>{@link RateLimitedHttpClient} and the filter for Spring's {@code WebClient} know it. It is public for adapters of other
+ * clients: {@link #watch} before a request is written, {@link #meaning} for {@link
+ * io.github.reactorratelimit.Exchange#failing}, {@link #named} for what the caller gets. Immutable and thread-safe.
  */
-final class NettyFailures implements FailureReader {
+public final class NettyFailures implements FailureReader {
 
     static final NettyFailures INSTANCE = new NettyFailures();
 
@@ -67,26 +74,45 @@ final class NettyFailures implements FailureReader {
 
     @Override
     public @Nullable Failure read(Throwable error) {
-        Ending ending = ending(error);
-        return ending == null ? null : ending.failure(true);
+        return meaning(error, true, false);
     }
 
     /**
-     * What an error means for an attempt.
+     * Watches how an HTTP/2 server turns the stream of a request down without having acted on it (RFC 9113, 8.7), which the
+     * client itself does not tell. Does nothing for other protocols.
      *
-     * @param begun whether writing the request had begun
-     * @param refused whether the server said that it has not acted
+     * @param channel the request's channel, before the request is written
+     * @param refused run on the channel's thread before the request fails; must not block
      */
-    static Failure meaning(Throwable error, boolean begun, boolean refused) {
-        Ending ending = ending(error);
-        if (refused && ending == Ending.BROKEN) {
-            return Failure.notSent();
-        }
-        return (ending == null ? Ending.HOPELESS : ending).failure(begun);
+    public static void watch(Channel channel, Runnable refused) {
+        RefusedStreams.watch(channel, refused);
     }
 
-    /** The error as it is, or one that names the proxy where that refused. */
-    static Throwable named(Throwable error) {
+    /**
+     * What an error means for an attempt. A proxy that refused is named in it, see {@link Failure#atProxy}.
+     *
+     * @param error what the client failed with
+     * @param begun whether writing the request had begun
+     * @param refused whether the server said that it has not acted
+     * @return the meaning, or null for an error that is none of the client's own
+     */
+    public static @Nullable Failure meaning(Throwable error, boolean begun, boolean refused) {
+        Ending ending = ending(error);
+        if (ending == null) {
+            return null;
+        }
+        Failure failure = refused && ending == Ending.BROKEN ? Failure.notSent() : ending.failure(begun);
+        String proxy = refusingProxy(error);
+        return proxy == null ? failure : failure.atProxy(proxy);
+    }
+
+    /**
+     * The error as it is, or one that names the proxy where that refused, and says what to do.
+     *
+     * @param error what the client failed with
+     * @return what the caller is to get; another one has the error for its cause
+     */
+    public static Throwable named(Throwable error) {
         ProxyConnectException refusal = proxyRefusal(error);
         if (refusal == null || tunnel(refusal) != Ending.REFUSED) {
             return error;
@@ -128,8 +154,9 @@ final class NettyFailures implements FailureReader {
             return Ending.NOT_SENT;
         }
         if (cause instanceof SSLHandshakeException handshake) {
-            // Closed on the way, or turned down: certificates, versions, alerts.
-            return String.valueOf(handshake.getMessage()).startsWith("Connection closed")
+            // Closed on the way, as Netty or the JDK says, or turned down: certificates, versions, alerts.
+            String message = String.valueOf(handshake.getMessage());
+            return message.startsWith("Connection closed") || message.startsWith("Remote host terminated")
                     ? Ending.NOT_SENT
                     : Ending.HOPELESS;
         }
@@ -147,6 +174,7 @@ final class NettyFailures implements FailureReader {
                 || cause instanceof TimeoutException // the client's own response and write timeouts
                 || cause instanceof SocketException
                 || cause instanceof ClosedChannelException
+                || cause instanceof EOFException
                 || cause instanceof Errors.NativeIoException
                 || cause instanceof SSLException
                 // What the JDK's channels throw for a reset; subclasses are other people's.
@@ -173,8 +201,7 @@ final class NettyFailures implements FailureReader {
         if (!config.hasProxy()) {
             return null;
         }
-        ProxyConnectException refusal = proxyRefusal(error);
-        String told = refusal == null ? null : hostAndPort(proxyIn(String.valueOf(refusal.getMessage())));
+        String told = refusingProxy(error);
         if (told != null) {
             return told;
         }
@@ -184,9 +211,15 @@ final class NettyFailures implements FailureReader {
         if (configured == null || !(configured.getSocketAddress().get() instanceof InetSocketAddress address)) {
             return null;
         }
-        return refusal != null || isConnectTo(address, error)
+        return proxyRefusal(error) != null || isConnectTo(address, error)
                 ? address.getHostString() + ":" + address.getPort()
                 : null;
+    }
+
+    /** The proxy that the error itself names, or null. */
+    private static @Nullable String refusingProxy(Throwable error) {
+        ProxyConnectException refusal = proxyRefusal(error);
+        return refusal == null ? null : hostAndPort(proxyIn(String.valueOf(refusal.getMessage())));
     }
 
     /** "proxy.example:3128" of "proxy.example/10.0.0.1:3128", or null if it is no address. */

@@ -42,9 +42,13 @@ import reactor.util.context.ContextView;
  * {@link Request#demand}.
  *
  * <p>The client's own retry is switched off. A connect timeout of 5 s is set unless the client has one; the attempt timeout
- * is that of the retry policy. A body that is not handed on is read away, up to 64 KiB and 1 s, and its connection closed
- * beyond; no connection is held while a call waits. Redirects are followed as the client is told to, and the last
- * response is the one that is heard.
+ * is that of the retry policy. A body that is not handed on is read away, up to 2 MiB and 1 s, and its connection closed
+ * beyond; no connection is held while a call waits.
+ *
+ * <p>A redirect that the client follows by itself ({@code followRedirect}, off unless set) is written within the same attempt:
+ * it takes no permit of its own, nothing of the responses but the last is heard, and the limits do not know that more than
+ * one request was sent. Leave it off where limits count, and send a request of its own to the {@code Location} of a 3xx,
+ * which is handed on as it is.
  *
  * <p>Immutable and thread-safe; nothing happens before a result is subscribed, and every subscription is a call of its
  * own. Cancelling closes the connection of a request that is under way, and gives its permit back.
@@ -361,7 +365,9 @@ public final class RateLimitedHttpClient {
         public Request demand(UnaryOperator<Demand> change) {
             Objects.requireNonNull(change, "demand");
             UnaryOperator<Demand> before = draft.demand;
-            return changed(copy -> copy.demand = asked -> change.apply(before.apply(asked)));
+            return changed(copy -> copy.demand = asked -> Objects.requireNonNull(
+                    change.apply(before.apply(asked)),
+                    "the demand function of a request must give a demand, gave null"));
         }
 
         /**

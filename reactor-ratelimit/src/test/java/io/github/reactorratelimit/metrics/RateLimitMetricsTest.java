@@ -10,6 +10,7 @@ import io.github.reactorratelimit.Backoff;
 import io.github.reactorratelimit.Demand;
 import io.github.reactorratelimit.Failure;
 import io.github.reactorratelimit.Limit;
+import io.github.reactorratelimit.RateLimitOperator;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterSpec;
 import io.github.reactorratelimit.RetryPolicy;
@@ -24,6 +25,8 @@ import io.micrometer.core.instrument.MockClock;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleConfig;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.lang.ref.ReferenceQueue;
+import java.lang.ref.WeakReference;
 import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -144,18 +147,148 @@ class RateLimitMetricsTest {
         assertThat(registry.find("ratelimit.permits.available").gauges()).hasSize(2);
     }
 
+    /** As the README does it: whoever builds a limiter asks for the metrics of the registry. */
+    private RateLimiterSpec named(String name) {
+        return RateLimiter.named(name).scheduler(() -> time).listener(RateLimitMetrics.of(registry));
+    }
+
+    private boolean shows(String name, String... tags) {
+        return registry.find(name).tags(tags).gauge() != null;
+    }
+
     @Test
     void the_gauges_follow_the_limiter_that_was_built_last_under_a_name() {
-        RateLimiter before = spec().limit(Limit.inFlight(1)).build();
+        RateLimiter before = named("partner").limit(Limit.inFlight(1)).build();
         before.tryAcquire();
         before.acquire(Demand.one()).subscribe();
-        RateLimiter after = spec().limit(Limit.inFlight(7)).build();
+        RateLimiter after = named("partner").limit(Limit.inFlight(7)).build();
         assertThat(gauge("ratelimit.waiting")).isZero();
         after.tryAcquire();
         assertThat(gauge("ratelimit.permits.available", "limit", "7 requests in flight"))
                 .isEqualTo(6);
-        assertThat(gauge("ratelimit.permits.available", "limit", "1 requests in flight"))
-                .isNaN();
+        assertThat(shows("ratelimit.permits.available", "limit", "1 requests in flight"))
+                .as("a limit that is not in force any more")
+                .isFalse();
+        assertThat(before.isDisposed()).isFalse();
+    }
+
+    @Test
+    void a_limiter_that_is_built_again_with_the_same_limits_is_the_one_that_is_shown() {
+        RateLimiter before = named("partner").limit(Limit.total(10)).build();
+        before.tryAcquire();
+        say(before, quota(100, 90));
+        RateLimiter after = named("partner").limit(Limit.total(10)).build();
+        for (int i = 0; i < 7; i++) {
+            after.tryAcquire();
+        }
+        assertThat(gauge("ratelimit.permits.available")).isEqualTo(3);
+        say(after, quota(100, 20));
+        assertThat(gauge("ratelimit.server.remaining")).isCloseTo(0.2, within(1e-9));
+        before.dispose();
+        assertThat(gauge("ratelimit.permits.available")).isEqualTo(2);
+    }
+
+    @Test
+    void the_same_holds_for_one_that_is_built_when_nothing_of_the_first_is_left() {
+        WeakReference<?> first = forgotten();
+        assertCollected(first);
+        assertThat(gauge("ratelimit.waiting")).isNaN();
+        RateLimiter after = named("partner").limit(Limit.total(10)).build();
+        after.tryAcquire();
+        assertThat(gauge("ratelimit.permits.available")).isEqualTo(9);
+        say(after, quota(100, 20));
+        assertThat(gauge("ratelimit.server.remaining")).isCloseTo(0.2, within(1e-9));
+    }
+
+    private WeakReference<?> forgotten() {
+        RateLimiter first = named("partner").limit(Limit.total(10)).build();
+        say(first, quota(100, 90));
+        gauge("ratelimit.waiting");
+        return new WeakReference<>(first);
+    }
+
+    @Test
+    void gauges_go_on_while_nothing_but_an_operator_of_the_limiter_is_in_use() {
+        RateLimitOperator calls =
+                named("partner").limit(Limit.total(10)).build().calls();
+        Mono.just(1).transform(calls.limit()).as(Mono::from).block();
+        assertCollected(new WeakReference<>(new Object()));
+        Mono.just(1).transform(calls.limit()).as(Mono::from).block();
+        assertThat(gauge("ratelimit.waiting")).isZero();
+        assertThat(gauge("ratelimit.permits.available")).isEqualTo(8);
+    }
+
+    private static void assertCollected(WeakReference<?> dropped) {
+        ReferenceQueue<Object> queue = new ReferenceQueue<>();
+        for (int i = 0; i < 100 && dropped.get() != null; i++) {
+            WeakReference<Object> canary = new WeakReference<>(new Object(), queue);
+            System.gc();
+            try {
+                assertThat(queue.remove(10_000)).as("the garbage is collected").isSameAs(canary);
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+        }
+        assertThat(dropped.get()).isNull();
+    }
+
+    @Test
+    void of_a_limiter_that_is_disposed_nothing_is_shown() {
+        RateLimiter limiter = named("partner").limit(Limit.total(5)).build();
+        limiter.tryAcquire();
+        assertThat(gauge("ratelimit.permits.available")).isEqualTo(4);
+        limiter.dispose();
+        assertThat(gauge("ratelimit.permits.available")).isNaN();
+        assertThat(gauge("ratelimit.waiting")).isNaN();
+    }
+
+    @Test
+    void after_many_changes_the_limit_in_force_has_its_gauge_and_the_others_have_none() {
+        RateLimiter limiter =
+                named("partner").limit(Limit.of(1_000, ofMinutes(60))).build();
+        limiter.tryAcquire();
+        for (int i = 1; i <= 150; i++) {
+            limiter.change(limiter.spec().limit(Limit.of(1_000 + i, ofMinutes(60))));
+        }
+        String inForce = limiter.snapshot().root().limits().get(0).limit().toString();
+        assertThat(registry.find("ratelimit.permits.available").gauges()).hasSize(1);
+        assertThat(gauge("ratelimit.permits.available", "limit", inForce)).isEqualTo(1_149);
+    }
+
+    @Test
+    void gauges_follow_virtual_time_though_the_clock_of_the_registry_stands_still() {
+        RateLimiter limiter = named("partner").limit(Limit.of(5, ofSeconds(10))).build();
+        for (int i = 0; i < 5; i++) {
+            limiter.tryAcquire();
+        }
+        assertThat(gauge("ratelimit.permits.available")).isZero();
+        time.advanceTimeBy(ofSeconds(11));
+        assertThat(registry.get("ratelimit.permits.available").gauge().value()).isEqualTo(5);
+    }
+
+    @Test
+    void a_limit_that_counts_all_endpoints_is_told_from_one_of_endpoints_without_a_name() {
+        RateLimiter limiter = named("partner")
+                .limit(Limit.total(100))
+                .scope(Scope.by("user").limits(Limit.total(50)))
+                .scope(Scope.by("endpoint").limit("/search", Limit.total(10)).otherwise(Limit.total(20)))
+                .scope(Scope.by("token").limits(Limit.total(7)))
+                .build();
+        Demand demand = at("/search", "a").and("user", "u");
+        limiter.tryAcquire(demand);
+        limiter.tryAcquire(demand.and("endpoint", "/elsewhere"));
+        assertThat(gauge("ratelimit.permits.available", "scope", "root", "endpoint", "all"))
+                .isEqualTo(98);
+        assertThat(gauge("ratelimit.permits.available", "scope", "user", "endpoint", "all"))
+                .isEqualTo(48);
+        assertThat(gauge("ratelimit.permits.available", "scope", "endpoint", "endpoint", "/search"))
+                .isEqualTo(9);
+        assertThat(gauge("ratelimit.permits.available", "scope", "endpoint", "endpoint", "other"))
+                .isEqualTo(19);
+        assertThat(gauge("ratelimit.permits.available", "scope", "token", "endpoint", "/search"))
+                .isEqualTo(6);
+        assertThat(gauge("ratelimit.permits.available", "scope", "token", "endpoint", "other"))
+                .isEqualTo(6);
     }
 
     @Test
