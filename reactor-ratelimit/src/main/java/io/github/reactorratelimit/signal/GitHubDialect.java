@@ -34,11 +34,9 @@ final class GitHubDialect implements Dialect {
 
     @Override
     public int bodyBytes(int status, Headers headers) {
-        if (status != 403 && status != 200) {
-            return 0;
-        }
-        RateLimitSignal signal = read(status, headers, 0);
-        boolean open = status == 403 ? !signal.throttled() : isGraphQl(headers) || exhausted(signal);
+        boolean open = status == 403
+                ? !read(status, headers, 0).throttled()
+                : status == 200 && (isGraphQl(headers) || isEmpty(headers));
         return open && mayBeJson(headers) ? BODY : 0;
     }
 
@@ -86,8 +84,12 @@ final class GitHubDialect implements Dialect {
         return type == null || BodyText.has(type, "json");
     }
 
-    private static boolean exhausted(RateLimitSignal signal) {
-        return signal.quotas().stream().anyMatch(Quota::exhausted);
+    // asked of every answer: the whole head is read only for one that looks empty
+    private boolean isEmpty(Headers headers) {
+        String remaining = headers.first("x-ratelimit-remaining");
+        return remaining != null
+                && (remaining.startsWith("0") || remaining.startsWith("\""))
+                && standard.read(200, headers, 0).quotas().stream().anyMatch(Quota::exhausted);
     }
 
     // a 304 to an authorised conditional request is free; an anonymous one is not, and is known by its limit
