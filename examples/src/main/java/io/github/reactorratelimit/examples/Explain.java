@@ -57,8 +57,7 @@ public final class Explain {
         boolean little = second == 0 || (first == (byte) 0xFF && second == (byte) 0xFE);
         boolean big = first == 0 || (first == (byte) 0xFE && second == (byte) 0xFF);
         return new String(
-                bytes,
-                little ? StandardCharsets.UTF_16LE : big ? StandardCharsets.UTF_16BE : StandardCharsets.UTF_8);
+                bytes, little ? StandardCharsets.UTF_16LE : big ? StandardCharsets.UTF_16BE : StandardCharsets.UTF_8);
     }
 
     static Dialect dialect(String name) {

@@ -137,7 +137,8 @@ record PastedResponse(int status, boolean isStatusAssumed, Headers headers, Stri
         static List<String> received(String pasted) {
             String text = pasted.startsWith("\uFEFF") ? pasted.substring(1) : pasted;
             List<String> lines = text.lines().toList();
-            boolean verbose = lines.stream().anyMatch(line -> RECEIVED.matcher(line).matches());
+            boolean verbose =
+                    lines.stream().anyMatch(line -> RECEIVED.matcher(line).matches());
             return lines.stream()
                     .filter(line -> !verbose || !ELSE.matcher(line).matches())
                     .map(Transcript::unmarked)

@@ -201,8 +201,11 @@ class ExplainTest {
     void of_several_heads_the_last_one_counts(String first) {
         String last = "HTTP/1.1 429 Too Many Requests\nRetry-After: 30\n\n{}";
         String marked = (first + "\n\n" + last).replaceAll("(?m)^(?!\\{)", "< ");
-        for (String pasted : List.of(first + "\n\n" + last, first + "\r\n\r\n\r\n" + last, first + "\n" + last, marked)) {
-            assertThat(explain("standard", pasted)).as(pasted).contains("status   429, refused for a limit", "wait     30s");
+        for (String pasted :
+                List.of(first + "\n\n" + last, first + "\r\n\r\n\r\n" + last, first + "\n" + last, marked)) {
+            assertThat(explain("standard", pasted))
+                    .as(pasted)
+                    .contains("status   429, refused for a limit", "wait     30s");
         }
     }
 
@@ -269,8 +272,7 @@ class ExplainTest {
     @Test
     void the_command_reads_what_any_shell_writes_and_names_the_dialects_instead_of_failing() throws IOException {
         String pasted = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 30\r\n";
-        for (Charset charset : List.of(
-                StandardCharsets.UTF_8, StandardCharsets.UTF_16LE, StandardCharsets.UTF_16BE)) {
+        for (Charset charset : List.of(StandardCharsets.UTF_8, StandardCharsets.UTF_16LE, StandardCharsets.UTF_16BE)) {
             for (String mark : List.of("", "\uFEFF")) {
                 assertThat(run((mark + pasted).getBytes(charset)))
                         .as(charset + mark)

@@ -188,7 +188,7 @@ final class BodyAhead implements CoreSubscriber<DataBuffer> {
         long ask = 0;
         boolean finishes = false;
         synchronized (this) {
-            if (over || owed == 0 && !(ended && kept.size() == 0)) {
+            if (over || (owed == 0 && !(ended && kept.size() == 0))) {
                 return false;
             }
             if (kept.size() > 0) {

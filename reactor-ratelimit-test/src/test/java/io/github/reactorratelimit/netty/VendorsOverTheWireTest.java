@@ -178,6 +178,18 @@ class VendorsOverTheWireTest {
     }
 
     @Test
+    void a_success_of_github_whose_text_speaks_of_a_limit_is_sent_once_and_handed_on() {
+        String issue = "{\"message\":\"You have exceeded a secondary rate limit\",\"errors\":[]}";
+        try (Wire wire = wire(Dialects.gitHub(), gitHub(200, 0, 45).body(issue), DONE)) {
+            assertThat(outcome(wire.post())).isEqualTo("200 " + issue);
+
+            assertThat(wire.wire()).isEqualTo(1);
+            assertThat(closedFor(wire)).isEqualTo(ofSeconds(46));
+            wire.assertIdle();
+        }
+    }
+
+    @Test
     void of_openais_two_budgets_the_one_that_is_empty_decides_though_the_other_has_the_longer_reset() {
         try (Wire wire = wire(Dialects.openAi(), openAi(499, "1m26.4s", 0, "6.5s"), DONE)) {
             CompletableFuture<String> call = answer(wire.post()).toFuture();

@@ -190,7 +190,7 @@ final class BodyAhead extends Flux<ByteBuf> implements CoreSubscriber<ByteBuf>, 
         long ask = 0;
         boolean finishes = false;
         synchronized (this) {
-            if (over || owed == 0 && !(ended && kept.size() == 0)) {
+            if (over || (owed == 0 && !(ended && kept.size() == 0))) {
                 return false;
             }
             if (kept.size() > 0) {

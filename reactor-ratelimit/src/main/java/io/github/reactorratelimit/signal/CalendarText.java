@@ -169,12 +169,12 @@ final class CalendarText {
     /** The latest year of these two digits in which the date is not more than 50 years ahead (RFC 9110, section 5.6.7). */
     private boolean closestCentury() {
         int lastDigits = year;
-        long now = Math.floorDiv(wallNowMillis, 1000L);
-        long next = 1970 + now / SECONDS_PER_YEAR + 100;
+        long nowSeconds = Math.floorDiv(wallNowMillis, 1000L);
+        long next = 1970 + nowSeconds / SECONDS_PER_YEAR + 100;
         int century = (int) Math.max(0, Math.min(9999, next)) / 100 * 100;
         for (; century >= 0; century -= 100) {
             year = century + lastDigits;
-            if (epoch(0) && fiftyYearsBefore() <= now) {
+            if (epoch(0) && fiftyYearsBefore() <= nowSeconds) {
                 return true;
             }
         }

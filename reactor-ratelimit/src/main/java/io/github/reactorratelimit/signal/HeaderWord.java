@@ -96,8 +96,8 @@ final class HeaderWord {
      * told apart, as by a hash, but is no word: another character leaves the sign set for good.
      */
     static long append(long code, char c) {
-        long shifted = (code << 5 ^ code >>> 58) & Long.MAX_VALUE | code & Long.MIN_VALUE;
-        return c >= 'a' && c <= 'z' ? shifted ^ c - 'a' + 1 : shifted ^ c << 8 | Long.MIN_VALUE;
+        long shifted = (((code << 5) ^ (code >>> 58)) & Long.MAX_VALUE) | (code & Long.MIN_VALUE);
+        return c >= 'a' && c <= 'z' ? shifted ^ (c - 'a' + 1) : (shifted ^ (c << 8)) | Long.MIN_VALUE;
     }
 
     static int of(long code, int length) {

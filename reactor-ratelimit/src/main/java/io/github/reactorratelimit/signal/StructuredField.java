@@ -89,7 +89,7 @@ final class StructuredField {
             item = Item.OTHER;
             return scan.digits() || broke();
         }
-        return c == '*' || isLowerAlpha((char) (c | 0x20)) ? token() : broke();
+        return (c == '*' || isLowerAlpha((char) (c | 0x20))) ? token() : broke();
     }
 
     /** Reads one member of a list: a bare item, or an inner list, which is stepped over. */
@@ -213,7 +213,8 @@ final class StructuredField {
         char c = scan.peek();
         while (c >= ' ' && c <= '~' && c != '"') {
             scan.position++;
-            if (c == '%' && !(hexDigit() && hexDigit())) {
+            boolean wellFormed = c != '%' || hexDigit();
+            if (!wellFormed || (c == '%' && !hexDigit())) {
                 return broke();
             }
             c = scan.peek();

@@ -71,15 +71,15 @@ final class Verdict {
     }
 
     private void times(Reading reading) {
-        long now = Long.MIN_VALUE;
+        long nowMillis = Long.MIN_VALUE;
         for (int i = 0; i < meters.size(); i++) {
             Meter meter = meters.get(i);
             if (meter.after.known) {
                 // the delta needs no clock: it beats the absolute form
                 meter.reset.longest(meter.after);
             } else if (meter.at.known) {
-                now = now == Long.MIN_VALUE ? reading.serverNow() : now;
-                meter.reset.longestUntil(meter.at, now);
+                nowMillis = nowMillis == Long.MIN_VALUE ? reading.serverNow() : nowMillis;
+                meter.reset.longestUntil(meter.at, nowMillis);
             }
             exhausted |= !meter.dropped && meter.remaining == 0;
         }
