@@ -1,5 +1,6 @@
 package io.github.reactorratelimit;
 
+import java.util.Objects;
 import java.util.function.UnaryOperator;
 import reactor.core.publisher.Mono;
 
@@ -7,7 +8,7 @@ import reactor.core.publisher.Mono;
 record AskingSource(PermitSource source, UnaryOperator<Demand> change) implements PermitSource {
 
     Demand asked(Demand demand) {
-        return change.apply(demand);
+        return Objects.requireNonNull(change.apply(demand), "the function of asking must give a demand, gave null");
     }
 
     @Override

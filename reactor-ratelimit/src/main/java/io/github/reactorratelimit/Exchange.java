@@ -73,10 +73,11 @@ public interface Exchange {
     Verdict head(int status, Headers headers, byte[] body);
 
     /**
-     * Tells that a response is being drained, and starts the time that this may take, 1 s.
+     * Tells that a body is being read, to look into it or to drain it, and starts the time that this may take, 1 s, anew. The
+     * attempt timeout is over with the head.
      *
      * @param over run once, on a thread of the limiter's scheduler, if the attempt has not ended by then; it has to see to
-     *     it that the attempt ends
+     *     it that the attempt goes on without the rest of the body: that it tells what it has read, or that it ends
      */
     void draining(Runnable over);
 

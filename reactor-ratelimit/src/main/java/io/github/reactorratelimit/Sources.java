@@ -1,5 +1,6 @@
 package io.github.reactorratelimit;
 
+import java.util.Objects;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -62,7 +63,8 @@ final class Sources {
             boolean single) {
 
         Demand demand(PermitSource source) {
-            return demands.apply(source);
+            return Objects.requireNonNull(
+                    demands.apply(source), "the demand function of use must give a demand, gave null");
         }
 
         Use<T> asking(Function<Demand, Demand> change) {

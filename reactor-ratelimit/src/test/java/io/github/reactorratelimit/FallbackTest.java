@@ -415,6 +415,16 @@ class FallbackTest {
                 .hasMessageContaining("must be named once");
     }
 
+    @Test
+    void a_demand_that_is_none_is_told_with_its_rule() {
+        for (PermitSource source : List.of(gpt, gpt.asking(demand -> null), llm)) {
+            TestSubscriber<String> call = source.<String>use(
+                            asked -> source instanceof AskingSource ? Demand.one() : null, permit -> Mono.just("served"))
+                    .subscribeWith(TestSubscriber.create());
+            assertThat(call.expectTerminalError()).hasMessageContaining("must give a demand, gave null");
+        }
+    }
+
     private record CountedPermit(Permit permit, AtomicInteger out, AtomicInteger back) implements Permit {
 
         CountedPermit {

@@ -2,15 +2,19 @@ package io.github.reactorratelimit.examples;
 
 import io.github.reactorratelimit.signal.Dialect;
 import io.github.reactorratelimit.signal.Dialects;
+import io.github.reactorratelimit.signal.Headers;
 import io.github.reactorratelimit.signal.Quota;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,16 +26,38 @@ public final class Explain {
     private Explain() {}
 
     /**
-     * Prints the reading.
+     * Prints the reading; of a name that is no dialect's, the names, and ends with 2.
      *
      * @param args the dialect: standard (the default), github, microsoftgraph, microsoftgraphbatch, openai, anthropic or discord
      * @throws IOException if standard input can't be read
-     * @throws IllegalArgumentException if there is no dialect of that name
      */
     public static void main(String[] args) throws IOException {
-        Dialect dialect = dialect(args.length == 0 ? "standard" : args[0]);
-        String pasted = new String(System.in.readAllBytes(), StandardCharsets.UTF_8);
-        explain(dialect, pasted, Clock.systemUTC()).forEach(System.out::println);
+        int exit = run(args, System.in, System.out, System.err);
+        if (exit != 0) {
+            System.exit(exit);
+        }
+    }
+
+    static int run(String[] args, InputStream in, PrintStream out, PrintStream err) throws IOException {
+        Dialect dialect;
+        try {
+            dialect = dialect(args.length == 0 ? "standard" : args[0]);
+        } catch (IllegalArgumentException unknown) {
+            err.println(unknown.getMessage());
+            return 2;
+        }
+        explain(dialect, text(in.readAllBytes()), Clock.systemUTC()).forEach(out::println);
+        return 0;
+    }
+
+    /** Some shells write UTF-16, with or without a mark of the byte order. */
+    private static String text(byte[] bytes) {
+        int first = bytes.length < 2 ? 1 : bytes[0];
+        int second = bytes.length < 2 ? 1 : bytes[1];
+        boolean little = second == 0 || (first == (byte) 0xFF && second == (byte) 0xFE);
+        boolean big = first == 0 || (first == (byte) 0xFE && second == (byte) 0xFF);
+        return new String(
+                bytes, little ? StandardCharsets.UTF_16LE : big ? StandardCharsets.UTF_16BE : StandardCharsets.UTF_8);
     }
 
     static Dialect dialect(String name) {
@@ -55,10 +81,14 @@ public final class Explain {
         RateLimitSignal signal = response.read(dialect, clock.millis());
         List<String> lines = new ArrayList<>();
         lines.add("dialect  " + dialect);
+        response.unread().forEach(line -> lines.add("unread   " + line));
+        if (response.isStatusAssumed() && tellsNothing(signal)) {
+            lines.add("status   none was given, and nothing else tells of limits: paste the status line too");
+            return lines;
+        }
         lines.add("status   " + signal.status() + (response.isStatusAssumed() ? " (assumed, none was given)" : "")
                 + ", " + (signal.throttled() ? "refused for a limit" : "not refused for a limit"));
-        lines.add("clock    "
-                + (response.headers().first("Date") == null ? "ours, the response has no Date" : "the server's Date"));
+        lines.add("clock    " + clock(response.headers()));
         lines.add("scope    " + (signal.scope() == null ? "not named" : signal.scope()));
         if (signal.bucket() != null) {
             lines.add("bucket   " + signal.bucket());
@@ -78,6 +108,40 @@ public final class Explain {
         lines.add("wait     " + wait(signal));
         lines.add("rule     " + rule(signal));
         return lines;
+    }
+
+    /** Whether a refusal was only assumed, for lack of a status. */
+    private static boolean tellsNothing(RateLimitSignal signal) {
+        return signal.hint() == null
+                && (signal.delay() == null || signal.guessed())
+                && signal.quotas().isEmpty()
+                && signal.scope() == null
+                && signal.bucket() == null
+                && signal.terminal() == null
+                && Double.isNaN(signal.usage())
+                && signal.cost() < 0;
+    }
+
+    private static String clock(Headers headers) {
+        return headers.first("Date") == null
+                ? "ours, the response has no Date"
+                : isReadable(headers) ? "the server's Date" : "ours, the response's Date is none that can be read";
+    }
+
+    /** A date is readable if it makes our own clock irrelevant for a time that is measured by it. */
+    private static boolean isReadable(Headers headers) {
+        Headers dated = line -> {
+            headers.forEach((name, value) -> {
+                if (name.equalsIgnoreCase("Date")) {
+                    line.accept(name, value);
+                }
+            });
+            line.accept("Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT");
+        };
+        Dialect standard = Dialects.standard();
+        return Objects.equals(
+                standard.read(429, dated, 0).delay(),
+                standard.read(429, dated, 1_000_000).delay());
     }
 
     /** The rule, and the quota that it is about if that has a name. */

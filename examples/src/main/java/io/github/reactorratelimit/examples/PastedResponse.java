@@ -6,50 +6,59 @@ import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Iterator;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A response as people copy it: from {@code curl -i}, from {@code curl -v} with its {@code < } before each line, or the
- * header lines alone; with the body behind a blank line, or behind the headers if it is JSON.
+ * A response as people copy it: from {@code curl -i}, all of what {@code curl -v} prints, from a browser, or the header lines
+ * alone. Of several heads (a proxy's, a redirect's, 100) the last one counts.
+ *
+ * @param status what was given, {@link #ASSUMED} if nothing was
+ * @param isStatusAssumed whether nothing was
+ * @param headers the header lines, folded ones in one piece
+ * @param body what came behind the blank line
+ * @param unread lines of the head that are no header
  */
-record PastedResponse(int status, boolean isStatusAssumed, Headers headers, String body) {
+record PastedResponse(int status, boolean isStatusAssumed, Headers headers, String body, List<String> unread) {
 
     /** What a response without a status line is taken for: people ask because they were refused. */
     private static final int ASSUMED = 429;
 
-    private static final Pattern STATUS = Pattern.compile("(?:HTTP/[0-9.]+ +)?([1-5][0-9][0-9])(?: .*)?");
-
     static PastedResponse of(String pasted) {
-        Iterator<String> lines = pasted.lines()
-                .map(line -> line.startsWith("<") ? line.substring(1) : line)
-                .map(String::strip)
-                .dropWhile(String::isEmpty)
-                .iterator();
-        int status = -1;
-        List<String> headers = new ArrayList<>();
-        StringBuilder body = new StringBuilder();
-        while (lines.hasNext()) {
-            String line = lines.next();
-            Matcher statusLine = STATUS.matcher(line);
-            int colon = line.indexOf(':');
-            if (line.isEmpty()) {
+        Head head = new Head();
+        List<String> lines = Transcript.received(pasted);
+        int at = 0;
+        while (at < lines.size()) {
+            String line = lines.get(at++);
+            if (head.isBegun() && isJson(line)) {
+                at--; // The blank line got lost: no header begins like JSON.
                 break;
-            } else if (line.startsWith("{") || line.startsWith("[")) {
-                body.append(line).append('\n'); // The blank line got lost: no header begins like JSON.
+            } else if (!line.isBlank()) {
+                head.line(line);
+            } else if (head.isBegun() && !isHead(lines, at)) {
                 break;
-            } else if (headers.isEmpty() && statusLine.matches()) {
-                status = Integer.parseInt(statusLine.group(1));
-            } else if (colon > 0) {
-                headers.add(line.substring(0, colon).strip());
-                headers.add(line.substring(colon + 1).strip());
             }
         }
-        lines.forEachRemaining(line -> body.append(line).append('\n'));
-        Headers all = Headers.of(headers.toArray(new String[0]));
-        return new PastedResponse(status < 0 ? ASSUMED : status, status < 0, all, body.toString());
+        String body = Transcript.withoutRemark(String.join("\n", lines.subList(at, lines.size())));
+        boolean assumed = head.status < 0;
+        Headers headers = Headers.of(head.headers.toArray(new String[0]));
+        return new PastedResponse(assumed ? ASSUMED : head.status, assumed, headers, body, head.unread);
+    }
+
+    private static boolean isJson(String line) {
+        String text = line.strip();
+        return text.startsWith("{") || text.startsWith("[");
+    }
+
+    /** Whether another head follows, behind any number of blank lines. */
+    private static boolean isHead(List<String> lines, int from) {
+        int at = from;
+        while (at < lines.size() && lines.get(at).isBlank()) {
+            at++;
+        }
+        return at < lines.size()
+                && Head.STATUS_LINE.matcher(lines.get(at).strip()).matches();
     }
 
     RateLimitSignal read(Dialect dialect, long wallNowMillis) {
@@ -59,5 +68,97 @@ record PastedResponse(int status, boolean isStatusAssumed, Headers headers, Stri
         }
         byte[] bytes = body.getBytes(StandardCharsets.UTF_8);
         return dialect.readBody(status, headers, Arrays.copyOf(bytes, Math.min(wanted, bytes.length)), wallNowMillis);
+    }
+
+    /** One head while its lines come. */
+    private static final class Head {
+
+        static final Pattern STATUS_LINE =
+                Pattern.compile("HTTP(?:/[0-9.]+)? +([1-5][0-9][0-9])(?: .*)?", Pattern.CASE_INSENSITIVE);
+
+        private static final Pattern BARE_STATUS = Pattern.compile("([1-5][0-9][0-9])(?: .*)?");
+
+        private static final Pattern NAMED_STATUS =
+                Pattern.compile(":?status(?: code)?[: ] *([1-5][0-9][0-9])(?: .*)?", Pattern.CASE_INSENSITIVE);
+
+        private static final Pattern HEADER = Pattern.compile("([^\\s:]+)[ \\t]*:(.*)");
+
+        private final List<String> headers = new ArrayList<>();
+        private final List<String> unread = new ArrayList<>();
+        private int status = -1;
+        /** How far the lines are indented, if the whole head is. */
+        private int indent = -1;
+
+        boolean isBegun() {
+            return status >= 0 || !headers.isEmpty() || !unread.isEmpty();
+        }
+
+        void line(String raw) {
+            String line = raw.strip();
+            Matcher statusLine = STATUS_LINE.matcher(line);
+            Matcher bare = BARE_STATUS.matcher(line);
+            Matcher named = NAMED_STATUS.matcher(line);
+            if (statusLine.matches()) {
+                headers.clear();
+                unread.clear();
+                status = Integer.parseInt(statusLine.group(1));
+                indent = indentOf(raw);
+            } else if (!isBegun() && bare.matches()) {
+                status = Integer.parseInt(bare.group(1));
+            } else if (named.matches()) {
+                status = status < 0 ? Integer.parseInt(named.group(1)) : status;
+            } else {
+                field(raw, line);
+            }
+        }
+
+        private void field(String raw, String line) {
+            Matcher header = HEADER.matcher(line);
+            indent = indent < 0 ? indentOf(raw) : indent;
+            if (indentOf(raw) > indent && !headers.isEmpty()) {
+                int last = headers.size() - 1;
+                headers.set(last, headers.get(last) + " " + line);
+            } else if (header.matches()) {
+                headers.add(header.group(1));
+                headers.add(header.group(2).strip());
+            } else if (!line.startsWith(":")) {
+                unread.add(line);
+            }
+        }
+
+        private static int indentOf(String raw) {
+            return raw.length() - raw.stripLeading().length();
+        }
+    }
+
+    /** What {@code curl -v} prints besides the response: what it sent, what it did, how far it is. */
+    private static final class Transcript {
+
+        private static final Pattern RECEIVED = Pattern.compile("< *HTTP/.*", Pattern.CASE_INSENSITIVE);
+
+        private static final Pattern ELSE =
+                Pattern.compile("[>*]( .*)?|[{}] \\[[0-9]+ bytes data]|.*--:--:--.*| +(% +Total|Dload) .*");
+
+        /** It follows the last line of the body, which often has no end of line. */
+        private static final Pattern REMARK = Pattern.compile("\\* (Connection|Closing connection|shutting down) ?.*");
+
+        static List<String> received(String pasted) {
+            String text = pasted.startsWith("\uFEFF") ? pasted.substring(1) : pasted;
+            List<String> lines = text.lines().toList();
+            boolean verbose =
+                    lines.stream().anyMatch(line -> RECEIVED.matcher(line).matches());
+            return lines.stream()
+                    .filter(line -> !verbose || !ELSE.matcher(line).matches())
+                    .map(Transcript::unmarked)
+                    .toList();
+        }
+
+        private static String unmarked(String line) {
+            return line.equals("<") ? "" : line.startsWith("< ") ? line.substring(2) : line;
+        }
+
+        static String withoutRemark(String body) {
+            return REMARK.matcher(body).replaceFirst("");
+        }
     }
 }

@@ -2,6 +2,7 @@ package io.github.reactorratelimit.spring;
 
 import java.io.ByteArrayOutputStream;
 import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscription;
 import org.springframework.core.io.buffer.DataBuffer;
@@ -16,20 +17,35 @@ import reactor.util.context.Context;
 
 /**
  * A body whose first bytes are read ahead. {@link #first()} gives those, or what there is if the body ends or breaks off
- * before; after that {@link #whole} gives the body as it came, those bytes included. Cancelling either cancels the body.
+ * before, or if {@link #enough()} is said; after that {@link #whole} gives the body as it came, those bytes included.
+ * Cancelling either cancels the body.
+ *
+ * <p>The first bytes may be given on another thread than the client's, so a piece may come before anybody reads the rest:
+ * it is kept with those before it until it is asked for. Once nothing is kept, pieces and requests pass through.
  */
 final class BodyAhead implements CoreSubscriber<DataBuffer> {
 
     private final Flux<DataBuffer> content;
     private final int wanted;
-    private final ByteArrayOutputStream read = new ByteArrayOutputStream();
     private final Sinks.One<byte[]> first = Sinks.one();
+    private final AtomicInteger draining = new AtomicInteger();
     private Context context = Context.empty();
     private volatile @Nullable Subscription upstream;
-
     private volatile @Nullable CoreSubscriber<? super DataBuffer> rest;
-    /** The reader of the rest has its subscription. */
-    private boolean started;
+    /** Ended or cancelled: nothing is handed on any more. */
+    private volatile boolean over;
+
+    // all of these under this object's monitor
+    /** What came and is not handed on yet. */
+    private final ByteArrayOutputStream kept = new ByteArrayOutputStream();
+
+    private boolean told;
+    /** A piece that was asked for to be read ahead is still to come. */
+    private boolean coming = true;
+    /** Nothing is kept any more: pieces and requests pass through. */
+    private boolean passing;
+    /** Asked for while they did not. */
+    private long owed;
 
     private boolean ended;
     private @Nullable Throwable cut;
@@ -50,16 +66,26 @@ final class BodyAhead implements CoreSubscriber<DataBuffer> {
                 .doOnCancel(this::cancel);
     }
 
+    /** Gives the first bytes as far as they came, without waiting for more; on any thread. */
+    void enough() {
+        byte[] all;
+        synchronized (this) {
+            if (told) {
+                return;
+            }
+            told = true;
+            all = kept.toByteArray();
+        }
+        first.tryEmitValue(all);
+    }
+
     /** The body as it came. To be subscribed once, after {@link #first()}. */
     Flux<DataBuffer> whole() {
-        byte[] bytes = read.toByteArray();
-        Flux<DataBuffer> ahead = bytes.length == 0
-                ? Flux.empty()
-                : Flux.defer(() -> Flux.just(DefaultDataBufferFactory.sharedInstance.wrap(bytes)));
-        return Flux.concat(ahead, new Rest()).doOnCancel(this::cancel);
+        return new Rest();
     }
 
     private void cancel() {
+        over = true;
         Subscription running = upstream;
         if (running != null) {
             running.cancel();
@@ -83,21 +109,34 @@ final class BodyAhead implements CoreSubscriber<DataBuffer> {
 
     @Override
     public void onNext(DataBuffer piece) {
-        CoreSubscriber<? super DataBuffer> behind = rest;
+        CoreSubscriber<? super DataBuffer> behind;
+        boolean wanting;
+        boolean more;
+        synchronized (this) {
+            behind = passing ? rest : null;
+            if (behind == null) {
+                keep(piece);
+            }
+            wanting = !told;
+            more = wanting && kept.size() < wanted;
+            coming = more;
+        }
         if (behind != null) {
             behind.onNext(piece);
-            return;
+        } else if (more) {
+            requestMore(1);
+        } else if (wanting) {
+            enough();
+        } else {
+            drain();
         }
+    }
+
+    private void keep(DataBuffer piece) {
         byte[] bytes = new byte[piece.readableByteCount()];
         piece.read(bytes);
         DataBufferUtils.release(piece);
-        read.writeBytes(bytes);
-        Subscription running = upstream;
-        if (read.size() >= wanted) {
-            first.tryEmitValue(read.toByteArray());
-        } else if (running != null) {
-            running.request(1);
-        }
+        kept.writeBytes(bytes);
     }
 
     @Override
@@ -111,18 +150,70 @@ final class BodyAhead implements CoreSubscriber<DataBuffer> {
     }
 
     private void end(@Nullable Throwable error) {
-        CoreSubscriber<? super DataBuffer> behind;
         synchronized (this) {
             ended = true;
             cut = error;
-            behind = started ? rest : null;
         }
-        if (behind != null) {
+        enough();
+        drain();
+    }
+
+    private void requestMore(long n) {
+        Subscription running = upstream;
+        if (running != null) {
+            running.request(n);
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------------- to the reader
+
+    /** Hands on what is kept, on one thread at a time. */
+    private void drain() {
+        CoreSubscriber<? super DataBuffer> behind = rest;
+        if (behind == null || draining.getAndIncrement() != 0) {
+            return;
+        }
+        int missed = 1;
+        do {
+            while (step(behind)) {
+                // What was handed on may have asked for more.
+            }
+            missed = draining.addAndGet(-missed);
+        } while (missed != 0);
+    }
+
+    /** Does the one thing that is to be done; false if there is nothing. */
+    private boolean step(CoreSubscriber<? super DataBuffer> behind) {
+        byte[] ahead = null;
+        long ask = 0;
+        boolean finishes = false;
+        synchronized (this) {
+            if (over || (owed == 0 && !(ended && kept.size() == 0))) {
+                return false;
+            }
+            if (kept.size() > 0) {
+                ahead = kept.toByteArray();
+                kept.reset();
+                owed = owed == Long.MAX_VALUE ? owed : owed - 1;
+            } else if (!ended) {
+                passing = true;
+                ask = owed == Long.MAX_VALUE || !coming ? owed : owed - 1;
+                owed = 0;
+            } else {
+                finishes = true;
+                over = true;
+            }
+        }
+        if (ahead != null) {
+            behind.onNext(DefaultDataBufferFactory.sharedInstance.wrap(ahead));
+            return true;
+        }
+        if (ask > 0) {
+            requestMore(ask);
+        } else if (finishes) {
             finish(behind);
-        } else {
-            // Nothing new to whoever has it already.
-            first.tryEmitValue(read.toByteArray());
         }
+        return false;
     }
 
     private void finish(CoreSubscriber<? super DataBuffer> behind) {
@@ -134,28 +225,30 @@ final class BodyAhead implements CoreSubscriber<DataBuffer> {
         }
     }
 
-    /** What comes after the bytes read ahead. */
+    /** The body from its first byte on. */
     private final class Rest extends Flux<DataBuffer> implements Subscription {
 
         @Override
         public void subscribe(CoreSubscriber<? super DataBuffer> actual) {
             rest = actual;
             actual.onSubscribe(this);
-            boolean over;
-            synchronized (BodyAhead.this) {
-                started = true;
-                over = ended;
-            }
-            if (over) {
-                finish(actual);
-            }
+            drain();
         }
 
         @Override
         public void request(long n) {
-            Subscription running = upstream;
-            if (running != null) {
-                running.request(n);
+            if (!Operators.validate(n)) {
+                return;
+            }
+            boolean direct;
+            synchronized (BodyAhead.this) {
+                direct = passing;
+                owed = direct ? 0 : Operators.addCap(owed, n);
+            }
+            if (direct) {
+                requestMore(n);
+            } else {
+                drain();
             }
         }
 

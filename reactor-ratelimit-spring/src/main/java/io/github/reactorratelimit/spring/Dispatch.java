@@ -69,6 +69,7 @@ final class Dispatch {
             return answered(exchange.head(status, headers), response, content);
         }
         BodyAhead body = new BodyAhead(content, wanted);
+        exchange.draining(body::enough);
         return body.first().flatMap(first -> answered(exchange.head(status, headers, first), response, body.whole()));
     }
 

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.Limit;
 import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.RetryPolicy;
 import io.github.reactorratelimit.signal.Dialects;
 import io.github.reactorratelimit.test.Reply;
 import io.github.reactorratelimit.test.ServiceRules;
@@ -15,6 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.core.io.buffer.DataBuffer;
@@ -236,5 +238,113 @@ class BodyAheadTest {
                 .verifyComplete();
         StepVerifier.create(body.whole(), 0).thenCancel().verify();
         late.assertCancelled();
+    }
+
+    @Test
+    void what_came_so_far_is_enough_and_the_rest_is_kept_until_it_is_asked_for() {
+        TestPublisher<DataBuffer> client = TestPublisher.create();
+        List<Long> requests = new ArrayList<>();
+        BodyAhead body = new BodyAhead(client.flux().doOnRequest(requests::add), 100);
+        StepVerifier.create(body.first().map(BodyAheadTest::text))
+                .then(() -> client.next(piece("ab")))
+                .then(body::enough)
+                .then(body::enough)
+                .expectNext("ab")
+                .verifyComplete();
+        client.next(piece("cd"));
+        StepVerifier.create(body.whole().map(each -> each.toString(UTF_8)), 0)
+                .expectSubscription()
+                .thenRequest(1)
+                .expectNext("abcd")
+                .then(() -> assertThat(requests).containsExactly(1L, 1L))
+                .thenRequest(2)
+                .then(() -> assertThat(requests).containsExactly(1L, 1L, 2L))
+                .then(() -> client.next(piece("ef"), piece("gh")))
+                .expectNext("ef", "gh")
+                .then(client::complete)
+                .verifyComplete();
+    }
+
+    @Test
+    void a_piece_that_is_on_its_way_already_is_not_asked_for_twice() {
+        TestPublisher<DataBuffer> client = TestPublisher.create();
+        List<Long> requests = new ArrayList<>();
+        BodyAhead body = new BodyAhead(client.flux().doOnRequest(requests::add), 100);
+        StepVerifier.create(body.first().map(BodyAheadTest::text))
+                .then(body::enough)
+                .expectNext("")
+                .verifyComplete();
+        StepVerifier.create(body.whole().map(each -> each.toString(UTF_8)), 1)
+                .then(() -> client.next(piece("ab")))
+                .expectNext("ab")
+                .then(() -> assertThat(requests).containsExactly(1L))
+                .thenRequest(1)
+                .then(() -> assertThat(requests).containsExactly(1L, 1L))
+                .then(client::complete)
+                .verifyComplete();
+    }
+
+    /** The head, and nothing after it for as long as anybody would wait. */
+    private static Reply stalling(Reply reply) {
+        return reply.body("{}").slowly(2, Duration.ofMinutes(10));
+    }
+
+    private Wire patient(Reply... replies) {
+        RetryPolicy policy = QUICK.noTimeout();
+        return Wire.to(ServiceRules.create().script("/x", replies), gitHub(), calls -> calls.retry(policy));
+    }
+
+    private void passUntil(BooleanSupplier seen) {
+        Wire.await(() -> {
+            time.advanceTimeBy(Duration.ofMillis(50));
+            return seen.getAsBoolean();
+        });
+    }
+
+    @Test
+    void an_answer_whose_body_stalls_is_the_callers_after_a_second() {
+        for (Reply head : List.of(Reply.status(403), Reply.ok().header("X-RateLimit-Resource", "graphql"))) {
+            try (Wire wire = patient(stalling(head))) {
+                AtomicReference<ClientResponse> seen = new AtomicReference<>();
+                Disposable call = wire.get()
+                        .exchangeToMono(response -> {
+                            seen.set(response);
+                            return Mono.never();
+                        })
+                        .subscribe();
+
+                passUntil(() -> seen.get() != null);
+
+                assertThat(seen.get().statusCode().value()).isEqualTo(head.status());
+                call.dispose();
+                wire.assertIdle();
+            }
+        }
+    }
+
+    @Test
+    void a_refusal_whose_body_stalls_is_heard_by_its_head() {
+        RateLimiter discord = RateLimiter.named("discord")
+                .limit(Limit.inFlight(Wire.IN_FLIGHT), Limit.total(1_000))
+                .dialect(Dialects.discord())
+                .jitter(0)
+                .scheduler(() -> time)
+                .build();
+        Reply refused = stalling(Reply.status(429).header("Retry-After", "60"));
+        try (Wire wire = Wire.to(
+                ServiceRules.create().script("/x", refused, Reply.ok().body("done")),
+                discord,
+                calls -> calls.retry(QUICK.noTimeout()))) {
+            AtomicReference<String> answered = new AtomicReference<>();
+            Disposable call = Wire.answer(wire.get()).subscribe(answered::set);
+
+            passUntil(() -> !wire.api.snapshot().root().closedFor().isZero());
+            passUntil(() -> answered.get() != null);
+
+            assertThat(answered).hasValue("200 done");
+            assertThat(wire.wire()).isEqualTo(2);
+            wire.assertIdle();
+            call.dispose();
+        }
     }
 }

@@ -16,11 +16,15 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.reactivestreams.Subscription;
 import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
 import reactor.test.StepVerifier;
 import reactor.test.publisher.TestPublisher;
 
@@ -142,6 +146,72 @@ class BodyAheadTest {
         StepVerifier.create(read).expectNextCount(1).thenCancel().verify();
         other.assertCancelled();
         StepVerifier.create(read).verifyErrorMessage("a response body can be read once only");
+    }
+
+    @Test
+    void what_came_so_far_is_enough_and_the_rest_is_kept_until_it_is_asked_for() {
+        TestPublisher<ByteBuf> content = TestPublisher.create();
+        List<Long> requests = new ArrayList<>();
+        BodyAhead body = new BodyAhead(content.flux().doOnRequest(requests::add), 100);
+        List<String> read = new ArrayList<>();
+        body.first().subscribe(first -> read.add("first " + new String(first, UTF_8)));
+        content.next(piece("ab"));
+        body.enough();
+        body.enough();
+        content.next(piece("cd"));
+        assertThat(read).containsExactly("first ab");
+
+        StepVerifier.create(texts(body), 0)
+                .expectSubscription()
+                .thenRequest(1)
+                .expectNext("abcd")
+                .then(() -> assertThat(requests).containsExactly(1L, 1L))
+                .thenRequest(2)
+                .then(() -> assertThat(requests).containsExactly(1L, 1L, 2L))
+                .then(() -> content.next(piece("ef"), piece("gh")))
+                .expectNext("ef", "gh")
+                .then(content::complete)
+                .verifyComplete();
+    }
+
+    @Test
+    void a_piece_that_is_on_its_way_already_is_not_asked_for_twice() {
+        TestPublisher<ByteBuf> content = TestPublisher.create();
+        List<Long> requests = new ArrayList<>();
+        BodyAhead body = new BodyAhead(content.flux().doOnRequest(requests::add), 100);
+        body.first().subscribe();
+        body.enough();
+
+        StepVerifier.create(texts(body), 1)
+                .then(() -> content.next(piece("ab")))
+                .expectNext("ab")
+                .then(() -> assertThat(requests).containsExactly(1L))
+                .thenRequest(1)
+                .then(() -> assertThat(requests).containsExactly(1L, 1L))
+                .then(content::complete)
+                .verifyComplete();
+    }
+
+    @Test
+    void saying_enough_before_anybody_listens_is_no_harm() {
+        BodyAhead body = new BodyAhead(Flux.never(), 3);
+        body.enough();
+        assertThat(first(body)).isEmpty();
+        StepVerifier.create(body).thenCancel().verify();
+    }
+
+    @Test
+    void nothing_is_lost_or_doubled_when_enough_comes_between_the_pieces() {
+        for (int i = 0; i < 2_000; i++) {
+            BodyAhead body = new BodyAhead(
+                    Flux.range(0, 20).map(n -> piece("<" + n + ">")).publishOn(Schedulers.parallel(), 1), 30);
+            Mono<String> whole =
+                    body.first().flatMap(first -> texts(body).collectList()).map(all -> String.join("", all));
+            Schedulers.parallel().schedule(body::enough);
+            assertThat(whole.block(Wire.PATIENCE))
+                    .isEqualTo(
+                            IntStream.range(0, 20).mapToObj(n -> "<" + n + ">").collect(Collectors.joining()));
+        }
     }
 
     /** Knows refusals by their bodies alone. */

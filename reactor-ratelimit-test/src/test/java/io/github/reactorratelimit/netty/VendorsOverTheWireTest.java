@@ -11,6 +11,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.Limit;
 import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.RetryPolicy;
 import io.github.reactorratelimit.TerminalThrottleException;
 import io.github.reactorratelimit.signal.Dialect;
 import io.github.reactorratelimit.signal.Dialects;
@@ -21,8 +22,15 @@ import io.github.reactorratelimit.test.VirtualTime;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import reactor.core.publisher.Mono;
 
 /**
  * What GitHub and OpenAI answer to calls that are too many, sent by a real server to a real client. The limiter alone lives
@@ -170,6 +178,18 @@ class VendorsOverTheWireTest {
     }
 
     @Test
+    void a_success_of_github_whose_text_speaks_of_a_limit_is_sent_once_and_handed_on() {
+        String issue = "{\"message\":\"You have exceeded a secondary rate limit\",\"errors\":[]}";
+        try (Wire wire = wire(Dialects.gitHub(), gitHub(200, 0, 45).body(issue), DONE)) {
+            assertThat(outcome(wire.post())).isEqualTo("200 " + issue);
+
+            assertThat(wire.wire()).isEqualTo(1);
+            assertThat(closedFor(wire)).isEqualTo(ofSeconds(46));
+            wire.assertIdle();
+        }
+    }
+
+    @Test
     void of_openais_two_budgets_the_one_that_is_empty_decides_though_the_other_has_the_longer_reset() {
         try (Wire wire = wire(Dialects.openAi(), openAi(499, "1m26.4s", 0, "6.5s"), DONE)) {
             CompletableFuture<String> call = answer(wire.post()).toFuture();
@@ -211,6 +231,73 @@ class VendorsOverTheWireTest {
             assertThat(closedFor(wire)).isZero();
             wire.assertIdle();
             assertThat(outcome(wire.post())).isEqualTo("200 done");
+        }
+    }
+
+    /** The head, and nothing after it for as long as anybody would wait. */
+    private static Reply stalling(Reply reply, String text) {
+        return reply.body(text).slowly(2, ofMinutes(10));
+    }
+
+    private Wire patient(Dialect dialect, Reply... replies) {
+        RateLimiter api = time.limiter(RateLimiter.named("vendor")
+                .limit(Limit.inFlight(Wire.IN_FLIGHT))
+                .jitter(0)
+                .dialect(dialect));
+        return Wire.to(
+                ServiceRules.create().script("/x", replies),
+                api,
+                calls -> calls.retry(RetryPolicy.attempts(3).noTimeout()));
+    }
+
+    /** Lets the limiter's time pass in small steps until something is seen. */
+    private void passUntil(BooleanSupplier seen) {
+        Wire.await(() -> {
+            time.advance(ofMillis(50));
+            return seen.getAsBoolean();
+        });
+    }
+
+    private static Stream<Arguments> stallingRefusals() {
+        return Stream.of(
+                Arguments.of(Dialects.discord(), Reply.status(429).header("Retry-After", "60")),
+                Arguments.of(Dialects.openAi(), Reply.status(429).header("Retry-After", "60")),
+                Arguments.of(Dialects.anthropic(), Reply.status(429)),
+                Arguments.of(Dialects.gitHub(), Reply.status(429).header("Retry-After", "60")));
+    }
+
+    @ParameterizedTest
+    @MethodSource("stallingRefusals")
+    void a_refusal_whose_body_stalls_is_heard_by_its_head(Dialect dialect, Reply head) {
+        try (Wire wire = patient(dialect, stalling(head, "{\"message\":\"slow down\"}"), DONE)) {
+            CompletableFuture<String> call = answer(wire.post()).toFuture();
+
+            passUntil(() -> !closedFor(wire).isZero());
+            passUntil(call::isDone);
+
+            ends(call, "200 done");
+            assertThat(wire.wire()).isEqualTo(2);
+            wire.assertIdle();
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"403, core, 9", "200, graphql, 9", "200, core, 0"})
+    void an_answer_whose_body_stalls_is_the_callers_all_the_same(int status, String resource, String remaining) {
+        Reply head = Reply.status(status)
+                .header("X-RateLimit-Resource", resource)
+                .header("X-RateLimit-Remaining", remaining)
+                .header("X-RateLimit-Limit", "5000");
+        try (Wire wire = patient(Dialects.gitHub(), stalling(head, "{}"), DONE)) {
+            CompletableFuture<Integer> call = wire.get()
+                    .response((response, content) -> Mono.just(response.status().code()))
+                    .next()
+                    .toFuture();
+
+            passUntil(call::isDone);
+
+            assertThat(call).isCompletedWithValue(status);
+            assertThat(wire.wire()).isEqualTo(1);
         }
     }
 }

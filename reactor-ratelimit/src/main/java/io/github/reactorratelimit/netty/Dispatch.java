@@ -78,6 +78,7 @@ final class Dispatch {
             return answered(exchange.head(status, headers), response, content, receiver);
         }
         BodyAhead body = new BodyAhead(content, wanted);
+        exchange.draining(body::enough);
         return body.first()
                 .flatMapMany(first -> answered(exchange.head(status, headers, first), response, body, receiver));
     }

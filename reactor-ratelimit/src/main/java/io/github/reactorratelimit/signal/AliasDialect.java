@@ -1,5 +1,7 @@
 package io.github.reactorratelimit.signal;
 
+import java.util.Objects;
+
 /** A dialect that reads one header under another name. */
 final class AliasDialect implements Dialect {
 
@@ -9,8 +11,8 @@ final class AliasDialect implements Dialect {
 
     AliasDialect(Dialect dialect, String theirs, String ours) {
         this.dialect = dialect;
-        this.theirs = theirs;
-        this.ours = ours;
+        this.theirs = Objects.requireNonNull(theirs, "theirs");
+        this.ours = Objects.requireNonNull(ours, "ours");
     }
 
     @Override

@@ -1,7 +1,5 @@
 package io.github.reactorratelimit.signal;
 
-import org.jspecify.annotations.Nullable;
-
 /**
  * Anthropic: a quota per dimension with RFC 3339 resets, which the standard reads; the subscription's "unified" windows,
  * whose resets count only when the status is {@code rejected}; and the spend limit, which no wait cures.
@@ -26,25 +24,16 @@ final class AnthropicDialect implements Dialect {
 
     @Override
     public int bodyBytes(int status, Headers headers) {
-        return status == 429 && headers.first("retry-after") == null ? BODY : 0;
+        return status == 429 && standard.read(status, headers, 0).hint() == null ? BODY : 0;
     }
 
     @Override
     public RateLimitSignal readBody(int status, Headers headers, byte[] body, long wallNowMillis) {
         RateLimitSignal signal = read(status, headers, wallNowMillis);
         Failure error = new Failure();
-        if (!BodyReader.present().walk(body, error.start(body), error)) {
-            return signal;
-        }
-        if (status == 429 && error.spendLimit) {
-            return signal.toBuilder()
-                    .terminal("the spend limit is reached, until the first of next month")
-                    .build();
-        }
-        return status == 200 && error.refused
+        return status == 429 && BodyReader.present().walk(body, 0, error) && error.spendLimit
                 ? signal.toBuilder()
-                        .throttled(true)
-                        .reason("an error event in a stream that began with 200")
+                        .terminal("the spend limit is reached, until the first of next month")
                         .build()
                 : signal;
     }
@@ -67,10 +56,10 @@ final class AnthropicDialect implements Dialect {
             }
             present = true;
             if (HeaderName.same(name, UNIFIED + "status")) {
-                rejected = HeaderName.same(value.trim(), "rejected");
+                rejected = HeaderName.same(BodyText.plain(value), "rejected");
             } else if (name.length() > UNIFIED.length() + 11
                     && HeaderName.same(name.substring(name.length() - 11), "utilization")) {
-                double figure = BodyText.share(value);
+                double figure = BodyText.share(BodyText.plain(value));
                 usage = Double.isNaN(usage) || figure > usage ? figure : usage;
             }
         }
@@ -92,29 +81,15 @@ final class AnthropicDialect implements Dialect {
         }
     }
 
-    /** What matters of an error body, or of an error event. */
+    /** What matters of an error body. */
     private static final class Failure implements BodyReader.Leaves {
 
         private boolean spendLimit;
-        private boolean refused;
-
-        /** Where the JSON starts: behind {@code data:} in an event. */
-        int start(byte[] body) {
-            int at = 0;
-            if (body.length > 0 && body[0] == 'e') {
-                while (at < body.length && body[at] != '{') {
-                    at++;
-                }
-            }
-            return at;
-        }
 
         @Override
-        public void leaf(String path, @Nullable String text) {
-            switch (path) {
-                case "error.details.error_code" -> spendLimit = "enforced_spend_limit_reached".equals(text);
-                case "error.type" -> refused = "overloaded_error".equals(text) || "rate_limit_error".equals(text);
-                default -> {}
+        public void leaf(String path, String text) {
+            if (path.equals("error.details.error_code")) {
+                spendLimit = text.equals("enforced_spend_limit_reached");
             }
         }
     }

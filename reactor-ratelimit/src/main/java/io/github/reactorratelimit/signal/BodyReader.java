@@ -3,13 +3,13 @@ package io.github.reactorratelimit.signal;
 /** Walks a JSON body from front to back; bounded, and never failing because of what it finds. */
 interface BodyReader {
 
-    /** How deep a body may nest. */
+    /** How deep a body is looked into; what is deeper is stepped over. */
     int MOST_DEPTH = 32;
 
-    /** The longest text or path that is handed on. */
+    /** The longest text or path that is handed on; what is longer is stepped over. */
     int LONGEST = 4096;
 
-    /** Receives what a body holds. A path is {@code errors[].extensions.code}. */
+    /** Receives what a body holds. A path is {@code errors[].extensions.code}; odd keys are in quotes. */
     @FunctionalInterface
     interface Leaves {
 

@@ -8,6 +8,7 @@ package io.github.reactorratelimit.signal;
 final class CalendarText {
 
     private static final long DAY = 86_400;
+    private static final long SECONDS_PER_YEAR = 31_556_952;
 
     long seconds;
     int nanos;
@@ -15,8 +16,8 @@ final class CalendarText {
     boolean wholeSeconds;
 
     private final Scan scan;
-    /** The year that two-digit years are close to. */
-    private long wallNow;
+    /** The receipt of the response, by which two-digit years are understood. */
+    private long wallNowMillis;
 
     private int year;
     private int month;
@@ -28,13 +29,8 @@ final class CalendarText {
     }
 
     /** Tells the receipt of the response, by which two-digit years are understood. */
-    void near(long wallNowMillis) {
-        wallNow = wallNowMillis;
-    }
-
-    private int thisYear() {
-        long years = wallNow / 1000 / DAY * 400 / 146_097;
-        return (int) Math.max(0, Math.min(9999, 1970 + years));
+    void near(long receiptMillis) {
+        wallNowMillis = receiptMillis;
     }
 
     // 2021-05-10T11:30Z, 2023-11-14 22:13:50, 2025-08-21T12:40:59.1234567+02:00
@@ -90,7 +86,7 @@ final class CalendarText {
     }
 
     boolean httpDate() {
-        if (!isWeekday(scan.letters(3))) {
+        if (!isWeekday(scan.letters())) {
             return false;
         }
         boolean read = scan.skip(',') ? afterComma() : scan.skip(' ') && asctimeOrScript();
@@ -108,24 +104,21 @@ final class CalendarText {
             return false;
         }
         scan.position++;
-        month = month(scan.letters(3));
+        month = month(scan.threeLetters());
         boolean wellFormed = scan.skip(separator);
         int start = scan.position;
         year = scan.number(2, 4);
-        if (scan.position - start == 2) {
-            year = closestYear(year);
-        } else {
-            wellFormed &= scan.position - start == 4;
-        }
+        boolean twoDigits = scan.position - start == 2;
+        wellFormed &= twoDigits || scan.position - start == 4;
         scan.skipBlanks();
         wellFormed &= time();
         scan.skipBlanks();
-        return wellFormed && isUtc(scan.letters(3)) && epoch(0);
+        return wellFormed && isUtc(scan.threeLetters()) && (twoDigits ? closestCentury() : epoch(0));
     }
 
     // Nov  6 08:49:37 1994, Feb 16 2021 09:02:42 GMT+0100 (Central European Standard Time)
     private boolean asctimeOrScript() {
-        month = month(scan.letters(3));
+        month = month(scan.threeLetters());
         scan.skipBlanks();
         day = scan.number(1, 2);
         scan.skipBlanks();
@@ -133,12 +126,10 @@ final class CalendarText {
         year = scan.number(2, 4);
         if (scan.position - start == 4) {
             scan.skipBlanks();
-            boolean wellFormed = time() && scan.skip(' ') && isUtc(scan.letters(3));
+            boolean wellFormed = time() && scan.skip(' ') && isUtc(scan.threeLetters());
             int offset = offset();
             scan.skipBlanks();
-            if (scan.peek() == '(') {
-                scan.position = scan.end;
-            }
+            wellFormed &= comment();
             return wellFormed && offset != Integer.MIN_VALUE && epoch(offset);
         }
         scan.position = start;
@@ -146,6 +137,19 @@ final class CalendarText {
         scan.skipBlanks();
         year = scan.number(4, 4);
         return wellFormed && epoch(0);
+    }
+
+    /** Steps over what is in brackets; false if they are not closed before the member ends. */
+    private boolean comment() {
+        if (!scan.skip('(')) {
+            return true;
+        }
+        char c = scan.peek();
+        while (c != ')' && c != ',' && c != Scan.END) {
+            scan.position++;
+            c = scan.peek();
+        }
+        return scan.skip(')');
     }
 
     private boolean time() {
@@ -162,14 +166,23 @@ final class CalendarText {
         return hour >= 0 && hour <= 23 && minute >= 0 && minute <= 59 && second >= 0 && second <= 60;
     }
 
-    private int closestYear(int twoDigits) {
-        int thisYear = thisYear();
-        int candidate = thisYear - thisYear % 100 + twoDigits;
-        // more than 50 years ahead is the past (RFC 9110, section 5.6.7), and the other way round
-        if (candidate > thisYear + 50) {
-            return candidate - 100;
+    /** The latest year of these two digits in which the date is not more than 50 years ahead (RFC 9110, section 5.6.7). */
+    private boolean closestCentury() {
+        int lastDigits = year;
+        long nowSeconds = Math.floorDiv(wallNowMillis, 1000L);
+        long next = 1970 + nowSeconds / SECONDS_PER_YEAR + 100;
+        int century = (int) Math.max(0, Math.min(9999, next)) / 100 * 100;
+        for (; century >= 0; century -= 100) {
+            year = century + lastDigits;
+            if (epoch(0) && fiftyYearsBefore() <= nowSeconds) {
+                return true;
+            }
         }
-        return candidate < thisYear - 49 ? candidate + 100 : candidate;
+        return false;
+    }
+
+    private long fiftyYearsBefore() {
+        return epochDay(year - 50) * DAY + secondOfDay;
     }
 
     /** Computes the epoch second of the fields, false if they are no date of the calendar. */
@@ -177,13 +190,15 @@ final class CalendarText {
         if (year < 0 || month < 1 || month > 12 || day < 1 || day > daysOfMonth()) {
             return false;
         }
-        int y = month <= 2 ? year - 1 : year;
+        seconds = epochDay(year) * DAY + secondOfDay - offset;
+        return true;
+    }
+
+    private long epochDay(int ofYear) {
+        int y = month <= 2 ? ofYear - 1 : ofYear;
         int shifted = month > 2 ? month - 3 : month + 9;
         long dayOfYear = (153L * shifted + 2) / 5 + day - 1;
-        long days =
-                365L * y + Math.floorDiv(y, 4) - Math.floorDiv(y, 100) + Math.floorDiv(y, 400) + dayOfYear - 719_468;
-        seconds = days * DAY + secondOfDay - offset;
-        return true;
+        return 365L * y + Math.floorDiv(y, 4) - Math.floorDiv(y, 100) + Math.floorDiv(y, 400) + dayOfYear - 719_468;
     }
 
     private int daysOfMonth() {

@@ -22,7 +22,7 @@ final class Families {
             lend(meters, meters.get(i));
         }
         for (int i = 0; i < policies.size(); i++) {
-            match(meters, policies.get(i));
+            match(meters, policies.get(i), isOnly(policies, policies.get(i)));
         }
         for (int i = 0; i < meters.size(); i++) {
             Meter meter = meters.get(i);
@@ -92,19 +92,22 @@ final class Families {
         }
     }
 
-    private static void match(Meters meters, Policy policy) {
+    private static void match(Meters meters, Policy policy, boolean only) {
         boolean matched = false;
         int size = meters.size();
         for (int i = 0; i < size; i++) {
             Meter meter = meters.get(i);
-            if (meter.prefix != policy.prefix() || !isOf(policy, meter)) {
+            boolean limitless = meter.limit < 0 && isUnnamed(policy, meter);
+            if (meter.prefix != policy.prefix() || !(limitless || isOf(policy, meter))) {
                 continue;
             }
-            matched = true;
-            meter.limit = policy.limit();
-            meter.unit = policy.unit() == null ? meter.unit : policy.unit();
-            if (policy.window() >= 0) {
-                meter.window.longest(policy.window(), 0, false);
+            if (policy.windowSeconds() >= 0) {
+                meter.window.longest(policy.windowSeconds(), 0, false);
+            }
+            if (!limitless || only) {
+                matched = true;
+                meter.limit = meter.limit < 0 ? policy.limit() : Math.min(meter.limit, policy.limit());
+                meter.unit = policy.unit() == null ? meter.unit : policy.unit();
             }
         }
         Meter alone = matched ? null : meters.add(policy.prefix(), -1);
@@ -113,8 +116,8 @@ final class Families {
             alone.partition = policy.partition();
             alone.limit = policy.limit();
             alone.unit = policy.unit() == null ? alone.unit : policy.unit();
-            if (policy.window() >= 0) {
-                alone.window.set(policy.window(), 0, false);
+            if (policy.windowSeconds() >= 0) {
+                alone.window.set(policy.windowSeconds(), 0, false);
             }
         }
     }
@@ -123,7 +126,21 @@ final class Families {
         if (policy.name() == null) {
             return meter.name == null && meter.limit == policy.limit();
         }
-        return policy.name().equals(meter.name)
-                && (policy.partition() == null || Objects.equals(policy.partition(), meter.partition));
+        return policy.name().equals(meter.name) && Objects.equals(policy.partition(), meter.partition);
+    }
+
+    /** Whether they belong together although no limit tells so; which of several policies it is stays open. */
+    private static boolean isUnnamed(Policy policy, Meter meter) {
+        return policy.name() == null && meter.name == null && meter.dimension == 0 && !meter.countsNothing();
+    }
+
+    private static boolean isOnly(List<Policy> policies, Policy policy) {
+        for (int i = 0; i < policies.size(); i++) {
+            Policy other = policies.get(i);
+            if (other != policy && other.prefix() == policy.prefix() && other.name() == null) {
+                return false;
+            }
+        }
+        return true;
     }
 }

@@ -93,10 +93,11 @@ final class HeaderWord {
 
     /**
      * Appends a lower-case character to a packed word. What is longer than twelve letters or has other characters is still
-     * told apart, as by a hash, but is no word.
+     * told apart, as by a hash, but is no word: another character leaves the sign set for good.
      */
     static long append(long code, char c) {
-        return Long.rotateLeft(code, 5) ^ (c >= 'a' && c <= 'z' ? c - 'a' + 1 : (c << 8) | 0x4000_0000_0000_0000L);
+        long shifted = (((code << 5) ^ (code >>> 58)) & Long.MAX_VALUE) | (code & Long.MIN_VALUE);
+        return c >= 'a' && c <= 'z' ? shifted ^ (c - 'a' + 1) : (shifted ^ (c << 8)) | Long.MIN_VALUE;
     }
 
     static int of(long code, int length) {
@@ -128,8 +129,8 @@ final class HeaderWord {
             case LIMIT, WEAK_LIMIT -> Role.LIMIT;
             case REMAINING, WEAK_REMAINING -> Role.REMAINING;
             case USED, WEAK_USED -> Role.USED;
-            case RESET -> millis ? Role.RESET_MILLIS : after ? Role.RESET_AFTER : Role.RESET;
-            case RESET_AFTER -> millis ? Role.RESET_MILLIS : Role.RESET_AFTER;
+            case RESET -> after ? role(RESET_AFTER, millis, true) : millis ? Role.RESET_MILLIS : Role.RESET;
+            case RESET_AFTER -> millis ? Role.RESET_AFTER_MILLIS : Role.RESET_AFTER;
             case WINDOW -> millis ? Role.WINDOW_MILLIS : Role.WINDOW;
             case POLICY -> Role.POLICY;
             case RESOURCE -> Role.RESOURCE;

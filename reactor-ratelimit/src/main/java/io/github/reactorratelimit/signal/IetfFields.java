@@ -21,6 +21,8 @@ final class IetfFields {
     private static final long QU = word("qu");
     /** Sets the members of one list apart from the families of single headers. */
     private static final long LISTED = 7;
+    /** Sets the second dictionary of a response, and those behind it, apart from the first. */
+    private static final long FURTHER = 8;
 
     private static final int MOST_POLICIES = 32;
 
@@ -41,36 +43,40 @@ final class IetfFields {
         }
         field.start();
         int start = scan.position;
-        if (field.key() && scan.peek() == '=') {
-            scan.position = start;
+        boolean paired = field.key() && scan.peek() == '=';
+        scan.position = start;
+        if (paired) {
             dictionary(prefix);
             return;
         }
-        scan.position = start;
         int mark = meters.size();
         do {
             listed(prefix);
         } while (!field.broken && field.nextMember());
         if (field.broken) {
             meters.truncate(mark);
+            // a dictionary may begin with a key that has no value
+            scan.position = start;
+            field.start();
+            dictionary(prefix);
         }
     }
 
     private void listed(long prefix) {
-        if (!field.bareItem()) {
+        if (!field.member()) {
             return;
         }
         String name = field.item == StructuredField.Item.STRING || field.item == StructuredField.Item.TOKEN
                 ? field.text()
                 : null;
         long remaining = -1;
-        long after = -1;
+        long afterSeconds = -1;
         String partition = null;
         while (field.parameter()) {
             if (field.keyIs(R)) {
                 remaining = field.count();
             } else if (field.keyIs(T)) {
-                after = field.count();
+                afterSeconds = field.count();
             } else if (field.keyIs(PK)) {
                 partition = field.text();
             }
@@ -83,24 +89,27 @@ final class IetfFields {
             meter.name = name;
             meter.partition = partition;
             meter.remaining = remaining;
-            if (after >= 0) {
-                meter.after.set(after, 0, false);
+            if (afterSeconds >= 0) {
+                meter.after.set(afterSeconds, 0, false);
             }
         }
     }
 
-    // limit=100, remaining=50, reset=5
+    // limit=100, remaining=50, reset=5; how a number is to be taken as a reset, its size tells
     private void dictionary(long prefix) {
         long limit = -1;
         long remaining = -1;
         long reset = -1;
         do {
-            if (!field.key() || !scan.skip('=') || !field.bareItem()) {
+            if (!field.key()) {
                 return;
             }
             boolean isLimit = field.keyIs(LIMIT);
             boolean isRemaining = field.keyIs(REMAINING);
             boolean isReset = field.keyIs(RESET);
+            if (!field.value()) {
+                return;
+            }
             long count = field.count();
             field.skipParameters();
             limit = isLimit ? count : limit;
@@ -112,18 +121,33 @@ final class IetfFields {
         }
     }
 
+    // a second line goes on with the first, as RFC 9651 has it, unless it says otherwise: then it is another quota's
     private void merge(long prefix, long limit, long remaining, long reset) {
-        Meter meter = meters.of(prefix, 0, 0);
+        Meter meter = latest(prefix);
+        if (meter != null && (differs(limit, meter.limit) || differs(remaining, meter.remaining))) {
+            meter = meters.add(prefix, FURTHER);
+        }
         if (meter == null) {
             return;
         }
         meter.limit = limit >= 0 ? limit : meter.limit;
-        if (remaining >= 0) {
-            meter.remaining = meter.remaining < 0 ? remaining : Math.min(remaining, meter.remaining);
-        }
+        meter.remaining = remaining >= 0 ? remaining : meter.remaining;
         if (reset >= 0) {
             Magnitude.weigh(meter, reset, 0);
         }
+    }
+
+    private static boolean differs(long said, long before) {
+        return said >= 0 && before >= 0 && said != before;
+    }
+
+    private @Nullable Meter latest(long prefix) {
+        for (int i = meters.size() - 1; i >= 0; i--) {
+            if (meters.get(i).is(prefix, FURTHER, 0)) {
+                return meters.get(i);
+            }
+        }
+        return meters.of(prefix, 0, 0);
     }
 
     /** Reads one line of a policy list. */
@@ -145,35 +169,40 @@ final class IetfFields {
     }
 
     private @Nullable Policy policy(long prefix) {
-        if (!field.bareItem()) {
+        if (!field.member()) {
             return null;
         }
         String name = field.text();
         long limit = field.count();
-        long window = -1;
+        long windowSeconds = -1;
         String partition = null;
         String unit = null;
         while (field.parameter()) {
             if (field.keyIs(Q)) {
                 limit = field.count();
             } else if (field.keyIs(W) || field.keyIs(WINDOW)) {
-                window = field.count();
+                windowSeconds = field.count();
             } else if (field.keyIs(PK)) {
                 partition = field.text();
             } else if (field.keyIs(QU)) {
                 unit = field.text();
             }
         }
-        return field.broken || limit < 0 ? null : new Policy(prefix, name, partition, unit, limit, window);
+        return field.broken || limit < 0 ? null : new Policy(prefix, name, partition, unit, limit, windowSeconds);
     }
 
     /** Reads the parameters behind a plain number, {@code ;w=21600} or {@code ;window=60}, for a window. */
     void window(Meter meter) {
         field.start();
+        int start = scan.position;
         while (field.parameter()) {
             if ((field.keyIs(W) || field.keyIs(WINDOW)) && field.count() >= 0) {
                 meter.window.set(field.count(), 0, false);
             }
+        }
+        if (field.broken) {
+            // a quote that is never closed hides none of the members behind it
+            scan.position = start;
         }
     }
 

@@ -23,7 +23,9 @@ final class JacksonBodyReader implements BodyReader {
     private static boolean value(JsonParser parser, JsonToken token, StringBuilder path, int depth, Leaves leaves)
             throws IOException {
         if (depth > MOST_DEPTH || path.length() > LONGEST) {
-            return false;
+            // nothing that anybody asks for is so deep; what comes after it may be
+            parser.skipChildren();
+            return true;
         }
         if (token == JsonToken.START_OBJECT) {
             return object(parser, path, depth, leaves);
@@ -42,7 +44,7 @@ final class JacksonBodyReader implements BodyReader {
         int length = path.length();
         JsonToken token = parser.nextToken();
         while (token == JsonToken.FIELD_NAME) {
-            path.append(length == 0 ? "" : ".").append(parser.currentName());
+            append(path.append(depth == 0 ? "" : "."), parser.currentName());
             if (!value(parser, parser.nextToken(), path, depth + 1, leaves)) {
                 return false;
             }
@@ -51,6 +53,12 @@ final class JacksonBodyReader implements BodyReader {
         }
         leaves.end(path.toString());
         return token == JsonToken.END_OBJECT;
+    }
+
+    // a key that looks like a path must not be taken for one
+    private static void append(StringBuilder path, String key) {
+        boolean plain = !key.isEmpty() && key.indexOf('.') < 0 && key.indexOf('[') < 0;
+        path.append(plain ? key : '"' + key + '"');
     }
 
     private static boolean array(JsonParser parser, StringBuilder path, int depth, Leaves leaves) throws IOException {

@@ -94,7 +94,7 @@ final class Meter {
             case LIMIT -> limits;
             case REMAINING -> remainings;
             case USED -> uses;
-            case RESET_AFTER -> afters;
+            case RESET_AFTER, RESET_AFTER_MILLIS -> afters;
             case WINDOW, WINDOW_MILLIS -> windows;
             default -> resets;
         };
@@ -105,7 +105,7 @@ final class Meter {
             case LIMIT -> limits = count;
             case REMAINING -> remainings = count;
             case USED -> uses = count;
-            case RESET_AFTER -> afters = count;
+            case RESET_AFTER, RESET_AFTER_MILLIS -> afters = count;
             case WINDOW, WINDOW_MILLIS -> windows = count;
             default -> resets = count;
         }

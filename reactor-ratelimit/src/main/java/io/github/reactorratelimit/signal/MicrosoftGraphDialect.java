@@ -14,6 +14,10 @@ import org.jspecify.annotations.Nullable;
 final class MicrosoftGraphDialect implements Dialect {
 
     private static final int BODY = 256 * 1024;
+    private static final int MOST_SCOPES = 16;
+    private static final String[] NOBODY = {};
+    /** One client is one application, which may serve many tenants. */
+    private static final List<String> WIDEST_FIRST = List.of("application", "tenant", "tenant_application");
 
     private final Dialect standard = StandardDialect.INSTANCE;
     private final boolean batch;
@@ -32,13 +36,13 @@ final class MicrosoftGraphDialect implements Dialect {
         }
         RateLimitSignal.Builder builder = signal.toBuilder();
         if (own.scope != null) {
-            builder.scope(scope(own.scope));
+            builder.scope(own.scope);
         }
         if (own.usage != null) {
-            builder.usage(BodyText.share(own.usage));
+            builder.usage(BodyText.share(BodyText.plain(own.usage)));
         }
         if (own.unit != null) {
-            builder.cost(BodyText.count(own.unit));
+            builder.cost(BodyText.count(BodyText.plain(own.unit)));
         }
         return builder.build();
     }
@@ -54,7 +58,7 @@ final class MicrosoftGraphDialect implements Dialect {
         if (!batch || status != 200) {
             return signal;
         }
-        Parts parts = new Parts(wallNowMillis);
+        Parts parts = new Parts(headers.first("date"), wallNowMillis);
         // a batch that was cut off still tells the truth about the parts before the cut
         BodyReader.present().walk(body, 0, parts);
         return parts.refused == null ? signal : parts.into(signal);
@@ -66,11 +70,28 @@ final class MicrosoftGraphDialect implements Dialect {
     }
 
     // "User", "Application", "user, application"; "Tenant_Application/ReadWrite/<application>/<tenant>"
-    private static String scope(String value) {
-        int slash = value.indexOf('/');
-        String scope = (slash < 0 ? value : value.substring(0, slash)).trim().toLowerCase(Locale.ROOT);
-        // of two scopes the wider one holds the narrower one too
-        return scope.indexOf(',') >= 0 && scope.contains("application") ? "application" : scope;
+    private static @Nullable String widest(@Nullable String scope, @Nullable String value) {
+        String widest = scope;
+        for (String member : value == null ? NOBODY : BodyText.plain(value).split(",", MOST_SCOPES)) {
+            int slash = member.indexOf('/');
+            String name = BodyText.plain(slash < 0 ? member : member.substring(0, slash))
+                    .toLowerCase(Locale.ROOT);
+            widest = name.isEmpty() ? widest : wider(widest, name);
+        }
+        return widest;
+    }
+
+    /** The wider one holds the narrower one too; of those that cannot be told, both. */
+    private static String wider(@Nullable String scope, String other) {
+        if (scope == null || scope.equals(other)) {
+            return other;
+        }
+        for (String wide : WIDEST_FIRST) {
+            if (scope.equals(wide) || other.equals(wide)) {
+                return wide;
+            }
+        }
+        return scope.contains(other) ? scope : scope + ", " + other;
     }
 
     /** The headers that only Graph has. */
@@ -83,7 +104,7 @@ final class MicrosoftGraphDialect implements Dialect {
         void line(String name, String value) {
             switch (name.length()) {
                 case 18 -> unit = HeaderName.same(name, "x-ms-resource-unit") ? value : unit;
-                case 19 -> scope = HeaderName.same(name, "x-ms-throttle-scope") ? value : scope;
+                case 19 -> scope = HeaderName.same(name, "x-ms-throttle-scope") ? widest(scope, value) : scope;
                 case 30 -> usage = HeaderName.same(name, "x-ms-throttle-limit-percentage") ? value : usage;
                 default -> {}
             }
@@ -96,13 +117,20 @@ final class MicrosoftGraphDialect implements Dialect {
         private static final String PART = "responses[]";
         private static final String HEADER = PART + ".headers.";
 
-        private final long wallNow;
+        /** The server's clock, for parts without a {@code Date} of their own. */
+        private final @Nullable String date;
+
+        private final long wallNowMillis;
         private final List<String> headers = new ArrayList<>();
         private int status;
+        /** The one with the longest wait. */
         private @Nullable RateLimitSignal refused;
 
-        Parts(long wallNow) {
-            this.wallNow = wallNow;
+        private @Nullable String scope;
+
+        Parts(@Nullable String date, long wallNowMillis) {
+            this.date = date;
+            this.wallNowMillis = wallNowMillis;
         }
 
         @Override
@@ -118,8 +146,14 @@ final class MicrosoftGraphDialect implements Dialect {
         @Override
         public void end(String path) {
             if (path.equals(PART)) {
-                RateLimitSignal part = read(status, Headers.of(headers.toArray(new String[0])), wallNow);
-                refused = part.throttled() && isLonger(part) ? part : refused;
+                if (date != null) {
+                    headers.addAll(List.of("Date", date));
+                }
+                RateLimitSignal part = read(status, Headers.of(headers.toArray(new String[0])), wallNowMillis);
+                if (part.throttled()) {
+                    refused = isLonger(part) ? part : refused;
+                    scope = widest(scope, part.scope());
+                }
                 status = 0;
                 headers.clear();
             }
@@ -141,7 +175,7 @@ final class MicrosoftGraphDialect implements Dialect {
                             .hint(refused.hint())
                             .delay(refused.delay())
                             .coarse(refused.coarse())
-                            .scope(refused.scope())
+                            .scope(scope)
                             .reason("parts of the batch were refused: " + refused.reason())
                             .build();
         }

@@ -23,14 +23,14 @@ final class OpenAiDialect implements Dialect {
     /** {@code x-should-retry: false}, which overrules the status in this family's own clients. */
     static RateLimitSignal shouldRetry(RateLimitSignal signal, Headers headers) {
         String retry = signal.throttled() ? headers.first("x-should-retry") : null;
-        return retry != null && HeaderName.same(retry, "false")
+        return retry != null && HeaderName.same(BodyText.plain(retry), "false")
                 ? signal.toBuilder().terminal("x-should-retry: false").build()
                 : signal;
     }
 
     @Override
     public int bodyBytes(int status, Headers headers) {
-        return status == 429 ? BODY : 0;
+        return status == 429 && read(status, headers, 0).terminal() == null ? BODY : 0;
     }
 
     @Override

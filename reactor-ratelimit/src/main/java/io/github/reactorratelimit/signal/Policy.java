@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * @param partition the partition key in base64, or null
  * @param unit what it counts, or null
  * @param limit the quota, -1 if not said
- * @param window the window in seconds, -1 if not said
+ * @param windowSeconds the window, -1 if not said
  */
 record Policy(
         long prefix,
@@ -18,4 +18,4 @@ record Policy(
         @Nullable String partition,
         @Nullable String unit,
         long limit,
-        long window) {}
+        long windowSeconds) {}

@@ -379,8 +379,12 @@ public final class RateLimitSignal {
          *
          * @param units the cost, -1 if not said
          * @return this builder
+         * @throws IllegalArgumentException if it is less than -1
          */
         public Builder cost(long units) {
+            if (units < -1) {
+                throw new IllegalArgumentException("cost must be -1 or more, was " + units);
+            }
             this.cost = units;
             return this;
         }
@@ -390,8 +394,12 @@ public final class RateLimitSignal {
          *
          * @param share 0.8 is 80 %; NaN if not said
          * @return this builder
+         * @throws IllegalArgumentException if it is negative
          */
         public Builder usage(double share) {
+            if (share < 0) {
+                throw new IllegalArgumentException("usage must not be negative, was " + share);
+            }
             this.usage = share;
             return this;
         }

@@ -20,13 +20,14 @@ final class Reading implements BiConsumer<String, String> {
     private static final int MOST_MEMBERS = 16;
     private static final int LONGEST_TEXT = 256;
     private static final int IMF_FIXDATE = 29;
+    private static final String GLOBAL = "global";
 
     final Meters meters = new Meters();
     final List<Policy> policies = new ArrayList<>();
     final Span hintMillis = new Span();
     final Span hintAfter = new Span();
     final Span hintAt = new Span();
-    long age;
+    long ageSeconds;
     /** Which family named its quota, and how. */
     long namedPrefix;
 
@@ -48,20 +49,20 @@ final class Reading implements BiConsumer<String, String> {
     private final IetfFields ietf = new IetfFields(scan, new StructuredField(scan), meters);
     private @Nullable CharSequence date;
     private String lastDate = "";
-    private long lastNow;
-    private long wallNow;
+    private long lastNowMillis;
+    private long wallNowMillis;
     private boolean busy;
 
     private Reading() {}
 
     /** The thread's reading, or a new one if that is in use further up the stack. */
-    static Reading begin(long wallNowMillis) {
+    static Reading begin(long receiptMillis) {
         Reading reading = IDLE.get();
         if (reading == null || reading.busy) {
             reading = new Reading();
             IDLE.set(reading);
         }
-        reading.start(wallNowMillis);
+        reading.start(receiptMillis);
         return reading;
     }
 
@@ -96,10 +97,10 @@ final class Reading implements BiConsumer<String, String> {
         Role role = name.classify(header);
         switch (role) {
             case NONE -> {}
-            case DATE -> date = date == null ? value : date;
+            case DATE -> date = date == null || !isReadable(date) ? value : date;
             case AGE -> readAge(value);
             default -> {
-                if (lines < MOST_LINES) {
+                if (lines < MOST_LINES || role == Role.HINT || role == Role.HINT_MILLIS) {
                     lines++;
                     ours(role, header, value);
                 }
@@ -110,34 +111,39 @@ final class Reading implements BiConsumer<String, String> {
     /** The server's clock in milliseconds since the epoch: its {@code Date} if readable, else ours. */
     long serverNow() {
         if (date == null) {
-            return wallNow;
+            return wallNowMillis;
         }
         if (lastDate.contentEquals(date)) {
-            return lastNow;
+            return lastNowMillis;
         }
-        if (!scan.over(date, Scan.MAX_VALUE)
-                || time.read() != TimeText.Kind.INSTANT
-                || !scan.memberEnds()
-                || !scan.atEnd()) {
-            return wallNow;
+        if (!isReadable(date)) {
+            return wallNowMillis;
         }
         long now = time.seconds * 1000 + time.nanos / 1_000_000;
         if (date.length() == IMF_FIXDATE) {
             // under load most responses are of the same second
             lastDate = date.toString();
-            lastNow = now;
+            lastNowMillis = now;
         }
         return now;
     }
 
-    private void start(long wallNowMillis) {
+    /** Reads an instant and nothing else. */
+    private boolean isReadable(CharSequence value) {
+        return scan.over(value, Scan.MAX_VALUE)
+                && time.read() == TimeText.Kind.INSTANT
+                && scan.memberEnds()
+                && scan.atEnd();
+    }
+
+    private void start(long receiptMillis) {
         busy = true;
-        wallNow = wallNowMillis;
-        time.near(wallNowMillis);
+        wallNowMillis = receiptMillis;
+        time.near(receiptMillis);
         hintMillis.clear();
         hintAfter.clear();
         hintAt.clear();
-        age = 0;
+        ageSeconds = 0;
         namedPrefix = 0;
         lines = 0;
     }
@@ -155,15 +161,16 @@ final class Reading implements BiConsumer<String, String> {
                 bucket = text(value, bucket);
                 namedPrefix = name.prefix;
             }
-            case SCOPE -> scope = text(value, scope);
-            case GLOBAL -> scope = "true".equals(text(value, null)) ? "global" : scope;
+            // who is refused everywhere is refused here too, whatever the order
+            case SCOPE -> scope = GLOBAL.equals(scope) ? scope : text(value, scope);
+            case GLOBAL -> scope = isTrue(value) ? GLOBAL : scope;
             default -> numbers(role, header, value);
         }
     }
 
     private void readAge(CharSequence value) {
         if (scan.over(value, Scan.MAX_VALUE) && scan.digits() && scan.memberEnds()) {
-            age = Math.max(age, scan.whole);
+            ageSeconds = Math.max(ageSeconds, scan.whole);
         }
     }
 
@@ -172,6 +179,11 @@ final class Reading implements BiConsumer<String, String> {
             return before;
         }
         return scan.substring(scan.position, scan.end);
+    }
+
+    private boolean isTrue(CharSequence value) {
+        String text = text(value, null);
+        return text != null && HeaderName.same(text, "true");
     }
 
     private void hints(CharSequence value, boolean millis) {
@@ -227,7 +239,7 @@ final class Reading implements BiConsumer<String, String> {
         }
         long whole = scan.whole;
         if (role == Role.REMAINING) {
-            meter.remaining = whole;
+            meter.remaining = scan.carried ? whole - 1 : whole;
         } else if (role == Role.USED) {
             meter.used = whole;
         } else if (whole > 0 || scan.fraction == 0) {
@@ -256,7 +268,7 @@ final class Reading implements BiConsumer<String, String> {
                 Magnitude.weigh(meter, time.seconds, time.nanos);
                 return;
             }
-            if (role == Role.RESET_MILLIS || role == Role.WINDOW_MILLIS) {
+            if (role == Role.RESET_MILLIS || role == Role.RESET_AFTER_MILLIS || role == Role.WINDOW_MILLIS) {
                 time.millis();
             }
         }

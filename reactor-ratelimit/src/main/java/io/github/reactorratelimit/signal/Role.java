@@ -16,6 +16,7 @@ enum Role {
     USED,
     RESET,
     RESET_AFTER,
+    RESET_AFTER_MILLIS,
     RESET_MILLIS,
     WINDOW,
     WINDOW_MILLIS,

@@ -25,6 +25,8 @@ final class Scan {
     int end;
     long whole;
     int fraction;
+    /** Whether rounding the fraction up has made the number a whole one larger. */
+    boolean carried;
 
     private CharSequence text = "";
 
@@ -112,6 +114,7 @@ final class Scan {
             return false;
         }
         fraction = 0;
+        carried = false;
         return !skip('.') || fraction();
     }
 
@@ -152,6 +155,7 @@ final class Scan {
         fraction = value;
         if (more && ++fraction == BILLION) {
             fraction = 0;
+            carried = whole != Long.MAX_VALUE;
             whole = whole == Long.MAX_VALUE ? whole : whole + 1;
         }
         return position > start;
@@ -180,11 +184,22 @@ final class Scan {
     }
 
     /**
-     * Reads a run of ASCII letters, at least {@code least} of them.
+     * Reads a run of three ASCII letters.
+     *
+     * @return the three in lower case, packed, or -1 if there are fewer or more
+     */
+    int threeLetters() {
+        int start = position;
+        int packed = letters();
+        return position - start == 3 ? packed : -1;
+    }
+
+    /**
+     * Reads a run of ASCII letters, at least three of them.
      *
      * @return the first three in lower case, packed, or -1
      */
-    int letters(int least) {
+    int letters() {
         int start = position;
         int packed = 0;
         while (position < end) {
@@ -197,7 +212,7 @@ final class Scan {
             }
             position++;
         }
-        return position - start < least ? -1 : packed;
+        return position - start < 3 ? -1 : packed;
     }
 
     String substring(int from, int to) {

@@ -4,7 +4,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * As much of structured fields (RFC 9651) as rate limits need: bare items and their parameters, in lists and in
- * dictionaries. Inner lists are not read. A field that breaks the grammar is {@link #broken}, and then nothing of it
+ * dictionaries. Inner lists and display strings are stepped over. A field that breaks the grammar is {@link #broken}, and then nothing of it
  * counts.
  */
 final class StructuredField {
@@ -80,13 +80,44 @@ final class StructuredField {
         if (isDigit(c) || c == '-') {
             return numeric();
         }
+        if (c == '%') {
+            return displayString();
+        }
         if (c == '?' || c == '@') {
             scan.position++;
             scan.skip('-');
             item = Item.OTHER;
             return scan.digits() || broke();
         }
-        return isTokenStart(c) ? token() : broke();
+        return (c == '*' || isLowerAlpha((char) (c | 0x20))) ? token() : broke();
+    }
+
+    /** Reads one member of a list: a bare item, or an inner list, which is stepped over. */
+    boolean member() {
+        if (!scan.skip('(')) {
+            return bareItem();
+        }
+        scan.skipBlanks();
+        while (!scan.skip(')')) {
+            if (!bareItem() || " \t;)".indexOf(scan.peek()) < 0) {
+                return broke();
+            }
+            skipParameters();
+            if (broken) {
+                return false;
+            }
+        }
+        item = Item.OTHER;
+        return true;
+    }
+
+    /** Reads {@code =value} behind the key of a dictionary; without one the value is true. */
+    boolean value() {
+        if (scan.skip('=')) {
+            return member();
+        }
+        item = Item.OTHER;
+        return true;
     }
 
     /** Reads the next {@code ;key=value}; false if there are no more, or if it is broken. */
@@ -173,6 +204,31 @@ final class StructuredField {
         return broke();
     }
 
+    // %"f%c3%bc": any character in UTF-8, and in lower case
+    private boolean displayString() {
+        scan.position++;
+        if (!scan.skip('"')) {
+            return broke();
+        }
+        char c = scan.peek();
+        while (c >= ' ' && c <= '~' && c != '"') {
+            scan.position++;
+            boolean wellFormed = c != '%' || hexDigit();
+            if (!wellFormed || (c == '%' && !hexDigit())) {
+                return broke();
+            }
+            c = scan.peek();
+        }
+        item = Item.OTHER;
+        return scan.skip('"') || broke();
+    }
+
+    private boolean hexDigit() {
+        char c = scan.peek();
+        scan.position++;
+        return isDigit(c) || (c >= 'a' && c <= 'f');
+    }
+
     private boolean bytes() {
         scan.position++;
         from = scan.position;
@@ -226,10 +282,6 @@ final class StructuredField {
             plain.append(text.charAt(i));
         }
         return plain.toString();
-    }
-
-    private static boolean isTokenStart(char c) {
-        return isLowerAlpha((char) (c | 0x20)) || c == '*';
     }
 
     private static boolean isLowerAlpha(char c) {

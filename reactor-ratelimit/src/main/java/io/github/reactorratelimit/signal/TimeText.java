@@ -69,7 +69,8 @@ final class TimeText {
     private Kind duration() {
         seconds = 0;
         nanos = 0;
-        do {
+        boolean wellFormed = true;
+        while (wellFormed) {
             long whole = scan.whole;
             int rest = scan.fraction;
             long unit = unit();
@@ -77,13 +78,21 @@ final class TimeText {
                 return Kind.NONE;
             }
             add(whole, rest, unit);
-        } while (scan.peek() >= '0' && scan.peek() <= '9' && scan.decimal());
-        return Kind.DURATION;
+            char next = scan.peek();
+            if (next < '0' || next > '9') {
+                return Kind.DURATION;
+            }
+            wellFormed = scan.decimal();
+        }
+        return Kind.NONE;
     }
 
-    /** Nanoseconds of the unit under the cursor, 0 if there is none. */
+    /** Nanoseconds of the unit under the cursor, 0 if there is none; a comma is no part of one and is left alone. */
     private long unit() {
         char c = scan.peek();
+        if (c == ',') {
+            return 0;
+        }
         scan.position++;
         return switch (c) {
             case 'h' -> 3600L * Scan.BILLION;

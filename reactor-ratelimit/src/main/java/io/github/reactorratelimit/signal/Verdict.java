@@ -16,6 +16,8 @@ final class Verdict {
     private static final String HINTLESS = "refused without a hint: the limiter's own backoff decides";
     private static final String IDLE_HINT = "a hint to wait on a response that was not refused is not a hold";
 
+    private static final String NO_LIMIT = "a status about rights or abilities is never a limit: nothing of it holds";
+
     private final Meters meters;
     private final Span hint = new Span();
     private final Span delay = new Span();
@@ -40,10 +42,11 @@ final class Verdict {
         delay.clear();
         exhausted = false;
         reason = null;
-        if (reading.age > 0) {
-            // a cache's copy: its quotas are those of another call
+        if (reading.ageSeconds > 0) {
+            // a cache's copy: its quotas are those of another call, and so is whom it names
             meters.truncate(0);
             reading.policies.clear();
+            reading.scope = null;
         }
         Families.resolve(meters, reading.policies);
         times(reading);
@@ -68,15 +71,15 @@ final class Verdict {
     }
 
     private void times(Reading reading) {
-        long now = Long.MIN_VALUE;
+        long nowMillis = Long.MIN_VALUE;
         for (int i = 0; i < meters.size(); i++) {
             Meter meter = meters.get(i);
             if (meter.after.known) {
                 // the delta needs no clock: it beats the absolute form
                 meter.reset.longest(meter.after);
             } else if (meter.at.known) {
-                now = now == Long.MIN_VALUE ? reading.serverNow() : now;
-                meter.reset.longestUntil(meter.at, now);
+                nowMillis = nowMillis == Long.MIN_VALUE ? reading.serverNow() : nowMillis;
+                meter.reset.longestUntil(meter.at, nowMillis);
             }
             exhausted |= !meter.dropped && meter.remaining == 0;
         }
@@ -86,7 +89,7 @@ final class Verdict {
         }
         hint.longest(reading.hintAfter);
         if (reading.hintAt.known) {
-            hint.longestUntil(reading.hintAt, reading.serverNow() + Math.min(reading.age, 1L << 40) * 1000);
+            hint.longestUntil(reading.hintAt, reading.serverNow() + Math.min(reading.ageSeconds, 1L << 40) * 1000);
         }
     }
 
@@ -111,6 +114,7 @@ final class Verdict {
 
     private void hold(int status) {
         if (neverHolds(status)) {
+            reason = hint.known || exhausted ? NO_LIMIT : null;
             return;
         }
         boolean redirect = status >= 300 && status < 400 && status != 304;
@@ -127,7 +131,10 @@ final class Verdict {
                 continue;
             }
             if (meter.remaining == 0) {
-                exhausted(meter, hintCounts);
+                // the server's time for calls in flight is worth something only where one was refused
+                if (throttled || !meter.timeless()) {
+                    exhausted(meter, hintCounts);
+                }
             } else if (meter.remaining < 0 && throttled && delay.longest(meter.reset)) {
                 reason = "refused, and a quota tells its reset but not what is left";
             }

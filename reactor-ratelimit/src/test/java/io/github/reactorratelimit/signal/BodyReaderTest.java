@@ -45,13 +45,18 @@ class BodyReaderTest {
     }
 
     @Test
-    void nesting_is_bounded() {
+    void what_is_too_deep_is_stepped_over() {
         String fits = "[".repeat(BodyReader.MOST_DEPTH) + "1" + "]".repeat(BodyReader.MOST_DEPTH);
         String deep = "[" + fits + "]";
 
-        assertThat(BodyReader.present().walk(bytes(fits), 0, (path, text) -> {}))
+        List<String> seen = new ArrayList<>();
+        assertThat(BodyReader.present().walk(bytes(fits), 0, (path, text) -> seen.add(text)))
                 .isTrue();
-        assertThat(BodyReader.present().walk(bytes(deep), 0, (path, text) -> {}))
+        assertThat(seen).containsExactly("1");
+        assertThat(BodyReader.present().walk(bytes("[" + deep + ",2]"), 0, (path, text) -> seen.add(text)))
+                .isTrue();
+        assertThat(seen).containsExactly("1", "2");
+        assertThat(BodyReader.present().walk(bytes(deep.substring(0, 50)), 0, (path, text) -> {}))
                 .isFalse();
     }
 
