@@ -68,8 +68,9 @@ final class Sharing {
     static void check(List<Limit> limits) {
         for (Limit limit : limits) {
             if (limit.kind() == Limit.Kind.CALENDAR) {
-                throw new IllegalArgumentException("a limit that is shared through a store must not count by a calendar, was "
-                        + limit + ". Divide it between the processes with sharedBy, in a limiter of its own");
+                throw new IllegalArgumentException(
+                        "a limit that is shared through a store must not count by a calendar, was " + limit
+                                + ". Divide it between the processes with sharedBy, in a limiter of its own");
             }
         }
     }

@@ -79,7 +79,8 @@ final class StoreDraft {
             case BUCKET -> addBucket(node, limit, lane, limit.initialPermits(), limit.mayBorrow());
             case IN_FLIGHT -> add(node, limit, lane, Kind.FLIGHT, limit.permits(), 0);
             case TOTAL -> add(node, limit, lane, Kind.TOTAL, limit.permits(), 0);
-            case CALENDAR, LEARNED -> throw new IllegalArgumentException("such a limit stays in its process, was " + limit);
+            case CALENDAR, LEARNED ->
+                throw new IllegalArgumentException("such a limit stays in its process, was " + limit);
         }
         return place;
     }

@@ -419,7 +419,8 @@ class FallbackTest {
     void a_demand_that_is_none_is_told_with_its_rule() {
         for (PermitSource source : List.of(gpt, gpt.asking(demand -> null), llm)) {
             TestSubscriber<String> call = source.<String>use(
-                            asked -> source instanceof AskingSource ? Demand.one() : null, permit -> Mono.just("served"))
+                            asked -> source instanceof AskingSource ? Demand.one() : null,
+                            permit -> Mono.just("served"))
                     .subscribeWith(TestSubscriber.create());
             assertThat(call.expectTerminalError()).hasMessageContaining("must give a demand, gave null");
         }

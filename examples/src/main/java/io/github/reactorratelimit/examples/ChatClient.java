@@ -173,18 +173,17 @@ public final class ChatClient {
     }
 
     private Flux<String> stream(Exchange attempt, Prompt prompt) {
-        return request(attempt, prompt, true)
-                .response((response, content) -> {
-                    int status = response.status().code();
-                    return status == 200
-                            ? ServerSentEvents.data(content.asString(StandardCharsets.UTF_8))
-                                    .takeWhile(data -> !data.equals("[DONE]"))
-                                    .concatMap(data -> piece(attempt, data))
-                            : content.aggregate()
-                                    .asString(StandardCharsets.UTF_8)
-                                    .defaultIfEmpty("")
-                                    .flatMapMany(body -> Flux.error(new ChatException(status, body)));
-                });
+        return request(attempt, prompt, true).response((response, content) -> {
+            int status = response.status().code();
+            return status == 200
+                    ? ServerSentEvents.data(content.asString(StandardCharsets.UTF_8))
+                            .takeWhile(data -> !data.equals("[DONE]"))
+                            .concatMap(data -> piece(attempt, data))
+                    : content.aggregate()
+                            .asString(StandardCharsets.UTF_8)
+                            .defaultIfEmpty("")
+                            .flatMapMany(body -> Flux.error(new ChatException(status, body)));
+        });
     }
 
     /** A piece of text; the last event has none, but tells what all of it cost. */

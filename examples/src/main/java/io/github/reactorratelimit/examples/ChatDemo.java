@@ -38,13 +38,13 @@ public final class ChatDemo {
                         .requestsPerMinute(20)
                         .tokensPerMinute(20_000)
                         .slidingWindow()
-                        .price(8, 8)
+                        .price(8_000_000, 8_000_000)
                         .speed(ofMillis(100), ofMillis(1)))
                 .model(ChatModel.named("deepseek")
                         .requestsPerMinute(300)
                         .tokensPerMinute(200_000)
                         .slidingWindow()
-                        .price(1, 1)
+                        .price(420_000, 420_000)
                         .speed(ofMillis(50), ofMillis(1)))
                 .service();
     }
@@ -87,8 +87,8 @@ public final class ChatDemo {
             HttpClient http = HttpClient.create().baseUrl(server.baseUrl());
             ChatClient client = new ChatClient(http, "sk-demo", limiter, ofSeconds(2), MODELS);
             Map<String, Integer> answers = ask(client, System.out::println);
-            System.out.println("answers " + answers + ", refused " + server.log().count(429) + ", spent "
-                    + client.microDollars() + " micro-dollars");
+            System.out.println("answers " + answers + ", refused "
+                    + server.log().count(429) + ", spent " + client.microDollars() + " micro-dollars");
             limiter.dispose();
         }
     }

@@ -48,9 +48,7 @@ class LlmQuotaTest {
         }
 
         Limit limit() {
-            return this == SIXTY_A_MINUTE
-                    ? Limit.of(60, ofMinutes(1))
-                    : Limit.bucket(48, 10, ofSeconds(1));
+            return this == SIXTY_A_MINUTE ? Limit.of(60, ofMinutes(1)) : Limit.bucket(48, 10, ofSeconds(1));
         }
     }
 
@@ -104,9 +102,8 @@ class LlmQuotaTest {
 
     private Result run(Requests requests, Function<ChatService, Function<Ask, Mono<ChatOutcome>>> client) {
         ChatService service = ChatRules.create()
-                .model(requests.on(ChatModel.named("large")
-                        .tokensPerMinute(TOKENS)
-                        .speed(ofMillis(300), ofMillis(2))))
+                .model(requests.on(
+                        ChatModel.named("large").tokensPerMinute(TOKENS).speed(ofMillis(300), ofMillis(2))))
                 .service();
         SplittableRandom random = new SplittableRandom(42);
         AtomicInteger done = new AtomicInteger();
@@ -121,10 +118,11 @@ class LlmQuotaTest {
             time.advance(ofSeconds(1));
         }
         assertThat(done).hasValue(CALLS);
-        Instant last = service.ledger().calls().get(service.ledger().count() - 1).at();
+        Instant last =
+                service.ledger().calls().get(service.ledger().count() - 1).at();
         Duration took = Duration.between(start, last);
-        double share = (double) service.ledger().tokensUsed("large")
-                / service.ledger().tokensAllowed("large", took);
+        double share =
+                (double) service.ledger().tokensUsed("large") / service.ledger().tokensAllowed("large", took);
         return new Result(service.ledger().count(429), share, took);
     }
 
@@ -133,17 +131,19 @@ class LlmQuotaTest {
     void both_limits_are_never_refused_and_leave_next_to_nothing_unused(Requests requests) {
         // A little less than the server's, which begins to refill when the first call arrives: a way later than ours.
         Limit tokens = Limit.bucket(TOKENS - 1_000, TOKENS, ofMinutes(1)).unit("tokens");
-        RateLimiter both =
-                time.limiter(RateLimiter.named("llm").limit(requests.limit(), tokens));
+        RateLimiter both = time.limiter(RateLimiter.named("llm").limit(requests.limit(), tokens));
         RateLimiter one = time.limiter(RateLimiter.named("requests").limit(requests.limit()));
-        Result ours = run(requests, service -> ask -> both.use(
-                source -> Demand.one().cost("tokens", ask.prompt + ask.most),
-                permit -> call(service, ask)
-                        .doOnNext(outcome ->
-                                permit.settle("tokens", outcome.usage().totalTokens()))));
-        Result requestsOnly = run(requests, service -> ask -> one.use(
-                        source -> Demand.one(), permit -> call(service, ask))
-                .flatMap(outcome -> outcome.served() ? Mono.just(outcome) : retried(service, ask)));
+        Result ours = run(
+                requests,
+                service -> ask -> both.use(
+                        source -> Demand.one().cost("tokens", ask.prompt + ask.most),
+                        permit -> call(service, ask)
+                                .doOnNext(outcome ->
+                                        permit.settle("tokens", outcome.usage().totalTokens()))));
+        Result requestsOnly = run(
+                requests,
+                service -> ask -> one.use(source -> Demand.one(), permit -> call(service, ask))
+                        .flatMap(outcome -> outcome.served() ? Mono.just(outcome) : retried(service, ask)));
         Result retries = run(requests, service -> ask -> retried(service, ask));
 
         System.out.println(requests + "\n  both limits   " + ours + "\n  requests only " + requestsOnly

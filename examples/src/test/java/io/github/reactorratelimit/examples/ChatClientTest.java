@@ -1,0 +1,114 @@
+package io.github.reactorratelimit.examples;
+
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.reactorratelimit.Demand;
+import io.github.reactorratelimit.PriceTable;
+import io.github.reactorratelimit.RateLimitedException;
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.examples.ChatClient.Answer;
+import io.github.reactorratelimit.examples.ChatClient.Model;
+import io.github.reactorratelimit.examples.ChatClient.Prompt;
+import io.github.reactorratelimit.test.ChatDialect;
+import io.github.reactorratelimit.test.ChatError;
+import io.github.reactorratelimit.test.ChatModel;
+import io.github.reactorratelimit.test.ChatRules;
+import io.github.reactorratelimit.test.ChatService;
+import io.github.reactorratelimit.test.Fault;
+import io.github.reactorratelimit.test.RateLimitedServer;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import reactor.core.publisher.Flux;
+import reactor.netty.http.client.HttpClient;
+import reactor.test.StepVerifier;
+
+/** The chat client against the simulated service, over a socket. */
+class ChatClientTest {
+
+    private static final Prompt SHORT = new Prompt("What is a token bucket?", 50);
+    private static final List<Model> MODELS =
+            List.of(new Model("gpt-large", 3, 100_000), new Model("deepseek", 100, 100_000));
+
+    private static ChatRules rules() {
+        return ChatRules.create()
+                .key("key")
+                .completions(most -> 40)
+                .model(ChatModel.named("gpt-large").requestsPerMinute(3).slidingWindow().price(8_000_000, 8_000_000))
+                .model(ChatModel.named("deepseek").requestsPerMinute(100).slidingWindow().price(420_000, 420_000));
+    }
+
+    private static ChatClient client(RateLimitedServer server, RateLimiter limiter) {
+        HttpClient http = HttpClient.newConnection().baseUrl(server.baseUrl());
+        return new ChatClient(http, "key", limiter, ofMillis(200), MODELS);
+    }
+
+    @Test
+    void the_cheaper_model_answers_what_the_preferred_one_has_no_room_for() {
+        ChatService service = rules().service();
+        try (RateLimitedServer server = service.start()) {
+            RateLimiter limiter = ChatClient.limits(MODELS, 1).build();
+            ChatClient client = client(server, limiter);
+            List<String> answers = Flux.range(0, 10)
+                    .concatMap(n -> client.ask(SHORT))
+                    .map(Answer::model)
+                    .collectList()
+                    .block(ofSeconds(20));
+
+            assertThat(answers).startsWith("gpt-large", "gpt-large", "gpt-large").hasSize(10);
+            assertThat(answers.subList(3, 10)).containsOnly("deepseek");
+            assertThat(service.ledger().count(429)).isZero();
+            // 6 tokens of the prompt and 40 of the answer
+            assertThat(client.microDollars())
+                    .isEqualTo(Map.of("gpt-large", 3 * 46 * 8L, "deepseek", 7 * 20L));
+            assertThat(limiter.snapshot().root().limits().get(0).available())
+                    .isEqualTo(1_000_000 - 3 * 46 * 8 - 7 * 20);
+        }
+    }
+
+    @Test
+    void a_quota_that_is_used_up_for_good_goes_to_the_next_model_at_once() {
+        ChatService service = rules().fault(Fault.nth(1, ChatError.INSUFFICIENT_QUOTA.reply(ChatDialect.OPENAI)))
+                .service();
+        try (RateLimitedServer server = service.start()) {
+            ChatClient client = client(server, ChatClient.limits(MODELS, 1).build());
+            StepVerifier.create(client.ask(SHORT).map(Answer::model))
+                    .expectNext("deepseek")
+                    .expectComplete()
+                    .verify(ofSeconds(20));
+            assertThat(service.ledger().count()).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void a_stream_comes_in_pieces_and_is_settled_by_its_last() {
+        ChatService service = rules().service();
+        try (RateLimitedServer server = service.start()) {
+            RateLimiter limiter = ChatClient.limits(MODELS, 1).build();
+            ChatClient client = client(server, limiter);
+            List<String> pieces = client.stream(SHORT).collectList().block(ofSeconds(20));
+            assertThat(pieces).hasSizeGreaterThan(1);
+            assertThat(client.microDollars()).isEqualTo(Map.of("gpt-large", 46 * 8L));
+            assertThat(limiter.snapshot().root().limits().get(0).available()).isEqualTo(1_000_000 - 46 * 8);
+        }
+    }
+
+    @Test
+    void a_budget_that_is_spent_stops_every_model() {
+        try (RateLimitedServer server = rules().service().start()) {
+            List<Model> models = List.of(new Model("gpt-large", 3, 1_000_000), new Model("deepseek", 100, 1_000_000));
+            RateLimiter limiter = ChatClient.limits(models, 1).build();
+            HttpClient http = HttpClient.newConnection().baseUrl(server.baseUrl());
+            ChatClient client = new ChatClient(http, "key", limiter, ofMillis(200), models);
+            limiter.tryAcquire(Demand.of("model", "gpt-large")
+                    .cost(PriceTable.UNIT, 999_990));
+            StepVerifier.create(client.ask(SHORT))
+                    .expectErrorSatisfies(error -> assertThat(error)
+                            .isInstanceOf(RateLimitedException.class)
+                            .hasMessageContaining("micro-dollars in all is spent"))
+                    .verify(ofSeconds(20));
+        }
+    }
+}
