@@ -133,8 +133,8 @@ class EstimatedCostsTest {
         Flux.range(0, 2_000)
                 .flatMap(
                         n -> {
-                            long estimate = 500 + random.nextInt(1_000);
-                            long actual = estimate * (1 + random.nextInt(4)) / 2;
+                            long estimate = 500L + random.nextInt(1_000);
+                            long actual = estimate * (1L + random.nextInt(4)) / 2;
                             worstOverrun.accumulateAndGet(actual - estimate, Math::max);
                             return limiter.use(
                                             source -> Demand.one().cost(PriceTable.UNIT, estimate),
@@ -185,7 +185,7 @@ class EstimatedCostsTest {
 
     /** One call that is off by up to ten times, and ends in one of the ways that calls end in. */
     private void one(RateLimiter limiter, Random random, AtomicLong charged, AtomicLong calls) {
-        long estimate = 10 + random.nextInt(2_000);
+        long estimate = 10L + random.nextInt(2_000);
         long actual = (long) (estimate * Math.pow(10, random.nextDouble() * 2 - 1));
         int end = random.nextInt(5);
         AtomicLong cost = new AtomicLong();
