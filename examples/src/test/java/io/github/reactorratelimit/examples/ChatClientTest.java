@@ -36,8 +36,14 @@ class ChatClientTest {
         return ChatRules.create()
                 .key("key")
                 .completions(most -> 40)
-                .model(ChatModel.named("gpt-large").requestsPerMinute(3).slidingWindow().price(8_000_000, 8_000_000))
-                .model(ChatModel.named("deepseek").requestsPerMinute(100).slidingWindow().price(420_000, 420_000));
+                .model(ChatModel.named("gpt-large")
+                        .requestsPerMinute(3)
+                        .slidingWindow()
+                        .price(8_000_000, 8_000_000))
+                .model(ChatModel.named("deepseek")
+                        .requestsPerMinute(100)
+                        .slidingWindow()
+                        .price(420_000, 420_000));
     }
 
     private static ChatClient client(RateLimitedServer server, RateLimiter limiter) {
@@ -57,12 +63,13 @@ class ChatClientTest {
                     .collectList()
                     .block(ofSeconds(20));
 
-            assertThat(answers).startsWith("gpt-large", "gpt-large", "gpt-large").hasSize(10);
+            assertThat(answers)
+                    .startsWith("gpt-large", "gpt-large", "gpt-large")
+                    .hasSize(10);
             assertThat(answers.subList(3, 10)).containsOnly("deepseek");
             assertThat(service.ledger().count(429)).isZero();
             // 6 tokens of the prompt and 40 of the answer
-            assertThat(client.microDollars())
-                    .isEqualTo(Map.of("gpt-large", 3 * 46 * 8L, "deepseek", 7 * 20L));
+            assertThat(client.microDollars()).isEqualTo(Map.of("gpt-large", 3 * 46 * 8L, "deepseek", 7 * 20L));
             assertThat(limiter.snapshot().root().limits().get(0).available())
                     .isEqualTo(1_000_000 - 3 * 46 * 8 - 7 * 20);
         }
@@ -102,8 +109,7 @@ class ChatClientTest {
             RateLimiter limiter = ChatClient.limits(models, 1).build();
             HttpClient http = HttpClient.newConnection().baseUrl(server.baseUrl());
             ChatClient client = new ChatClient(http, "key", limiter, ofMillis(200), models);
-            limiter.tryAcquire(Demand.of("model", "gpt-large")
-                    .cost(PriceTable.UNIT, 999_990));
+            limiter.tryAcquire(Demand.of("model", "gpt-large").cost(PriceTable.UNIT, 999_990));
             StepVerifier.create(client.ask(SHORT))
                     .expectErrorSatisfies(error -> assertThat(error)
                             .isInstanceOf(RateLimitedException.class)

@@ -48,7 +48,9 @@ class LlmFallbackTest {
     LlmFallbackTest(VirtualTime time) {
         this.time = time;
         this.start = time.wallNow();
-        this.preferred = time.limiter(RateLimiter.named("preferred").limit(Limit.of(20, ofSeconds(10))).breaker());
+        this.preferred = time.limiter(RateLimiter.named("preferred")
+                .limit(Limit.of(20, ofSeconds(10)))
+                .breaker());
         this.cheaper = time.limiter(RateLimiter.named("cheaper").limit(Limit.of(1_000, ofSeconds(10))));
     }
 
@@ -93,7 +95,9 @@ class LlmFallbackTest {
                 .filter(call -> call.at().compareTo(ofMinutes(2).minus(MAX_WAIT).minus(CALL)) < 0)
                 .toList());
         assertThat(whileItWorks.get("preferred")).isBetween(220L, 260L);
-        assertThat(share(served.stream().filter(call -> call.at().compareTo(ofMinutes(2)) > 0).toList()))
+        assertThat(share(served.stream()
+                        .filter(call -> call.at().compareTo(ofMinutes(2)) > 0)
+                        .toList()))
                 .containsOnlyKeys("cheaper");
     }
 
