@@ -76,10 +76,6 @@ class FallbackTest {
         time.advanceTimeBy(duration);
     }
 
-    private Duration now() {
-        return ofMillis(time.now(java.util.concurrent.TimeUnit.MILLISECONDS));
-    }
-
     // ------------------------------------------------------------------------------------------- for their waits
 
     @Test
