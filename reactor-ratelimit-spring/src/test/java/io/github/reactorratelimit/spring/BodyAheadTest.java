@@ -315,7 +315,7 @@ class BodyAheadTest {
 
                 passUntil(() -> seen.get() != null);
 
-                assertThat(seen.get().statusCode().value()).isEqualTo(head.status());
+                assertThat(seen.get()).isNotNull().extracting(response -> response.statusCode().value()).isEqualTo(head.status());
                 call.dispose();
                 wire.assertIdle();
             }
