@@ -7,6 +7,7 @@ import io.github.reactorratelimit.Permit;
 import io.github.reactorratelimit.PermitSource;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -48,15 +49,11 @@ public abstract class PermitSourceContract {
     }
 
     private Permit take(PermitSource source) {
-        Permit permit = source.acquire(demand()).block(PATIENCE);
-        assertThat(permit).as("a permit").isNotNull();
-        return permit;
+        return Objects.requireNonNull(source.acquire(demand()).block(PATIENCE), "a permit");
     }
 
     private static Permit granted(CompletableFuture<Permit> asked) {
-        Permit permit = Mono.fromFuture(asked).block(PATIENCE);
-        assertThat(permit).as("a permit").isNotNull();
-        return permit;
+        return Objects.requireNonNull(Mono.fromFuture(asked).block(PATIENCE), "a permit");
     }
 
     @Test

@@ -49,7 +49,7 @@ final class WrittenRequest extends AbstractClientHttpRequest {
     }
 
     @Override
-    @SuppressWarnings("unchecked") // Spring asks for whatever the caller takes it for
+    @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"}) // Spring asks for whatever the caller takes it for
     public <T> T getNativeRequest() {
         return (T) this;
     }

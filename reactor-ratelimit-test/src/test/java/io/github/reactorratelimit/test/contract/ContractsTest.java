@@ -43,6 +43,30 @@ class ContractsTest {
     }
 
     @Nested
+    class AnAlignedWindow extends ServerLimitContract {
+        @Override
+        protected ServerLimit limit() {
+            return ServerLimit.alignedWindow(5, ofMillis(1_700));
+        }
+    }
+
+    @Nested
+    class ABucket extends ServerLimitContract {
+        @Override
+        protected ServerLimit limit() {
+            return ServerLimit.bucket(5, 3, ofMillis(1_700));
+        }
+    }
+
+    @Nested
+    class WhatIsInFlight extends ServerLimitContract {
+        @Override
+        protected ServerLimit limit() {
+            return ServerLimit.inFlight(5, ofMillis(300));
+        }
+    }
+
+    @Nested
     class TheStandardDialect extends DialectContract {
         @Override
         protected Dialect dialect() {
