@@ -25,8 +25,8 @@ class WithoutSocketsTest {
 
     private String post() {
         String[] answer = new String[1];
-        StepVerifier.withVirtualTime(
-                        () -> Wire.answer(client.post().uri("/x").header("X-Two", "a", "b").bodyValue("order")))
+        StepVerifier.withVirtualTime(() -> Wire.answer(
+                        client.post().uri("/x").header("X-Two", "a", "b").bodyValue("order")))
                 .thenAwait(ofSeconds(30))
                 .consumeNextWith(text -> answer[0] = text)
                 .verifyComplete();
@@ -35,7 +35,10 @@ class WithoutSocketsTest {
 
     @Test
     void a_refused_request_is_written_again_and_its_answer_read() {
-        script.script("POST /x", Reply.status(429).retryAfter(ofSeconds(5)), Reply.ok().body("done"));
+        script.script(
+                "POST /x",
+                Reply.status(429).retryAfter(ofSeconds(5)),
+                Reply.ok().body("done"));
 
         assertThat(post()).isEqualTo("200 done");
         script.checkPlayed();

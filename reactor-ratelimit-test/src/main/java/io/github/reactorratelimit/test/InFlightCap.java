@@ -12,8 +12,7 @@ final class InFlightCap implements ServerLimit.Counter {
     @Override
     public ServerLimit.Standing look(long nowMillis) {
         ServerLimit.Standing all = slots.look(nowMillis);
-        return new ServerLimit.Standing(
-                ServerLimit.UNTOLD, all.remaining(), all.resetMillis(), all.retryMillis());
+        return new ServerLimit.Standing(ServerLimit.UNTOLD, all.remaining(), all.resetMillis(), all.retryMillis());
     }
 
     @Override

@@ -60,31 +60,47 @@ class AnyLimiterInVirtualTimeTest {
                 twice("a window", each(Limit.of(1, WAIT))),
                 twice("a smooth window", each(Limit.of(2, WAIT.multipliedBy(2)).smooth())),
                 twice("a bucket", each(Limit.bucket(1, 1, WAIT))),
-                new Case("a longest wait for one in flight", each(Limit.inFlight(1)), limiter -> limiter.acquire(KEY)
-                        .flatMap(held -> limiter.acquire(KEY.maxWait(WAIT))
-                                .then()
-                                .onErrorComplete()
-                                .doFinally(end -> held.release()))),
-                new Case("a window before each element", each(Limit.of(1, WAIT)), limiter -> Flux.just(1, 2)
-                        .transform(limiter.calls().limitEach(KEY))
-                        .then()),
-                new Case("a pause by hand", each(Limit.inFlight(1)), limiter -> Mono.fromRunnable(
-                                () -> limiter.pause(KEY, WAIT))
-                        .then(limiter.acquire(KEY))),
-                calls("a refusal that says for how long", each(Limit.inFlight(1)), Reply.status(429).retryAfter(WAIT)),
+                new Case(
+                        "a longest wait for one in flight",
+                        each(Limit.inFlight(1)),
+                        limiter -> limiter.acquire(KEY)
+                                .flatMap(held -> limiter.acquire(KEY.maxWait(WAIT))
+                                        .then()
+                                        .onErrorComplete()
+                                        .doFinally(end -> held.release()))),
+                new Case(
+                        "a window before each element",
+                        each(Limit.of(1, WAIT)),
+                        limiter -> Flux.just(1, 2)
+                                .transform(limiter.calls().limitEach(KEY))
+                                .then()),
+                new Case(
+                        "a pause by hand",
+                        each(Limit.inFlight(1)),
+                        limiter -> Mono.fromRunnable(() -> limiter.pause(KEY, WAIT))
+                                .then(limiter.acquire(KEY))),
+                calls(
+                        "a refusal that says for how long",
+                        each(Limit.inFlight(1)),
+                        Reply.status(429).retryAfter(WAIT)),
                 calls("a refusal that says nothing", each(Limit.inFlight(1)), Reply.status(429)),
-                calls("no limits at all", RateLimiter.named("none").jitter(0), Reply.status(429).retryAfter(WAIT)),
+                calls(
+                        "no limits at all",
+                        RateLimiter.named("none").jitter(0),
+                        Reply.status(429).retryAfter(WAIT)),
                 new Case("a learned limit", RateLimiter.named("learned").learn(), AnyLimiterInVirtualTimeTest::learned),
-                new Case("the time of an attempt", each(Limit.inFlight(1)), limiter -> Mono.never()
-                        .transform(limiter.calls()
-                                .retry(RetryPolicy.attempts(1).attemptTimeout(WAIT))
-                                .limit(KEY))
-                        .onErrorComplete()));
+                new Case(
+                        "the time of an attempt",
+                        each(Limit.inFlight(1)),
+                        limiter -> Mono.never()
+                                .transform(limiter.calls()
+                                        .retry(RetryPolicy.attempts(1).attemptTimeout(WAIT))
+                                        .limit(KEY))
+                                .onErrorComplete()));
     }
 
     private static Case twice(String name, RateLimiterSpec spec) {
-        return new Case(
-                name, spec, limiter -> limiter.acquire(KEY).then(limiter.acquire(KEY)));
+        return new Case(name, spec, limiter -> limiter.acquire(KEY).then(limiter.acquire(KEY)));
     }
 
     private static Case calls(String name, RateLimiterSpec spec, Reply refusal) {

@@ -128,14 +128,14 @@ public abstract class DialectContract {
 
     @Test
     void the_status_is_that_of_the_response_and_no_time_is_negative() {
-        eachSample(sample -> STATUSES.forEach(
-                status -> assertSane(read(status, sample), status, status + " " + lines(sample))));
+        eachSample(sample ->
+                STATUSES.forEach(status -> assertSane(read(status, sample), status, status + " " + lines(sample))));
     }
 
     @Test
     void the_same_response_is_read_the_same_way_each_time() {
-        eachSample(sample -> STATUSES.forEach(status ->
-                assertThat(read(status, sample)).hasToString(read(status, sample).toString())));
+        eachSample(sample -> STATUSES.forEach(status -> assertThat(read(status, sample))
+                .hasToString(read(status, sample).toString())));
     }
 
     @Test
@@ -187,7 +187,11 @@ public abstract class DialectContract {
     @Test
     void whatever_the_body_is_it_does_not_throw() {
         List<byte[]> bodies = List.of(
-                new byte[0], new byte[] {(byte) 0xff, 0}, "{\"error\":".getBytes(UTF_8), "[[[[".getBytes(UTF_8), "<html>".getBytes(UTF_8));
+                new byte[0],
+                new byte[] {(byte) 0xff, 0},
+                "{\"error\":".getBytes(UTF_8),
+                "[[[[".getBytes(UTF_8),
+                "<html>".getBytes(UTF_8));
         eachSample(sample -> STATUSES.forEach(status -> {
             assertThat(dialect().bodyBytes(status, sample)).isNotNegative();
             for (byte[] body : bodies) {

@@ -94,7 +94,9 @@ public abstract class PermitSourceContract {
         take(source);
         AtomicInteger subscribed = new AtomicInteger();
 
-        source.acquire(demand()).doOnSubscribe(own -> subscribed.incrementAndGet()).subscribe();
+        source.acquire(demand())
+                .doOnSubscribe(own -> subscribed.incrementAndGet())
+                .subscribe();
 
         assertThat(subscribed).hasValue(1);
     }

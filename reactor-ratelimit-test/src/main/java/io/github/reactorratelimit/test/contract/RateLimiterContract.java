@@ -55,8 +55,7 @@ public abstract class RateLimiterContract {
     }
 
     /** A permit, or a refusal. */
-    private record Answer(
-            @Nullable Permit permit, @Nullable RateLimitedException refusal) {
+    private record Answer(@Nullable Permit permit, @Nullable RateLimitedException refusal) {
 
         boolean granted() {
             return permit != null;

@@ -29,8 +29,8 @@ class BrokenContractsTest {
     private static Set<String> broken(Class<?> type) {
         Set<String> failed = new TreeSet<>();
         EngineTestKit.engine("junit-jupiter").selectors(selectClass(type)).execute().testEvents().failed().stream()
-                .forEach(event -> failed.add(
-                        event.getTestDescriptor().getDisplayName().replace("()", "")));
+                .forEach(event ->
+                        failed.add(event.getTestDescriptor().getDisplayName().replace("()", "")));
         return failed;
     }
 
