@@ -214,6 +214,16 @@ public final class Demand {
         return meter.countsRequests ? requests : units.length == 0 ? 0 : cost(meter.limit.unit());
     }
 
+    /** All that it costs, as a value to compare. */
+    Object costs() {
+        return units.length == 0
+                ? requests
+                : Arrays.asList(
+                        requests,
+                        Arrays.asList(units),
+                        Arrays.stream(costs).boxed().toList());
+    }
+
     long maxWaitNanos() {
         return maxWaitNanos;
     }

@@ -42,6 +42,10 @@ final class InFlightMeter extends Meter {
         assert held >= 0 : "held " + held;
     }
 
+    long held() {
+        return held;
+    }
+
     @Override
     long available(long now) {
         return permits - held;

@@ -24,6 +24,13 @@ final class Line {
 
     void join(Ticket ticket) {
         Ticket before = ticket.front ? lastOfFront : last;
+        if (ticket.front) {
+            lastOfFront = ticket;
+        }
+        insert(ticket, before);
+    }
+
+    private void insert(Ticket ticket, @Nullable Ticket before) {
         Ticket after = before == null ? first : before.next;
         ticket.previous = before;
         ticket.next = after;
@@ -37,11 +44,17 @@ final class Line {
         } else {
             after.previous = ticket;
         }
-        if (ticket.front) {
-            lastOfFront = ticket;
-        }
         size++;
         requests += weight(ticket);
+    }
+
+    /** Before all others of its kind: it stood first already. */
+    void rejoin(Ticket ticket) {
+        Ticket before = ticket.front ? null : lastOfFront;
+        if (ticket.front && lastOfFront == null) {
+            lastOfFront = ticket;
+        }
+        insert(ticket, before);
     }
 
     /** Two lines in one, those at the front of either before all others. Neither is used any more. */

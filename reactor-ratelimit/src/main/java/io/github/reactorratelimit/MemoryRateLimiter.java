@@ -1,23 +1,24 @@
 package io.github.reactorratelimit;
 
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
-/** The limiter of one process. */
+/** The limiter of one process; the books of its limits may be in a store that others share. */
 final class MemoryRateLimiter implements RateLimiter {
 
     private final Admission admission;
     private final RateLimitOperator calls;
     private volatile RateLimiterSpec spec;
 
-    private MemoryRateLimiter(RateLimiterSpec spec) {
+    private MemoryRateLimiter(RateLimiterSpec spec, @Nullable LimitStore store) {
         this.spec = spec;
-        this.admission = new Admission(spec.settings(), spec.rootLimits(), spec.scopes(), spec.schedulers());
+        this.admission = new Admission(spec.settings(), spec.rootLimits(), spec.scopes(), spec.schedulers(), store);
         this.calls = RateLimitOperator.of(admission, spec.dialect());
     }
 
-    static MemoryRateLimiter of(RateLimiterSpec spec) {
-        MemoryRateLimiter limiter = new MemoryRateLimiter(spec);
+    static MemoryRateLimiter of(RateLimiterSpec spec, @Nullable LimitStore store) {
+        MemoryRateLimiter limiter = new MemoryRateLimiter(spec, store);
         Herald herald = limiter.admission.herald();
         if (herald != null) {
             herald.built(limiter);

@@ -58,6 +58,14 @@ final class Node {
 
     long lastUsed;
     boolean forgotten;
+    /** What a store calls it; null as long as it was not asked about it. */
+    @Nullable
+    String stored;
+    /** Until then a store is known to refuse demands of this cost and more in this unit, all of them without a unit. */
+    private long refusedUntil = Long.MIN_VALUE;
+
+    private @Nullable String refusedUnit;
+    private long refusedCost;
 
     @Nullable
     Node older;
@@ -123,13 +131,38 @@ final class Node {
     }
 
     long sharedReadyAt(long now, Demand demand) {
-        long at = Math.max(Math.max(now, gate.closedUntil), latest(meters, now, demand));
+        long at = Math.max(shutUntil(now, demand), latest(meters, now, demand));
         at = learned == null ? at : Math.max(at, learned.readyAt(now, demand));
         return ramp == null ? at : Math.max(at, ramp.readyAt(now));
     }
 
     long shareReadyAt(long now, Demand demand, int lane) {
-        return latest(shares[lane], now, demand);
+        return Math.max(slots[lane].refusedUntil, latest(shares[lane], now, demand));
+    }
+
+    /** Nobody passes before, whatever the meters say. */
+    long shutUntil(long now, Demand demand) {
+        boolean refused = refusedUntil > now && (refusedUnit == null || demand.cost(refusedUnit) >= refusedCost);
+        return Math.max(refused ? refusedUntil : now, gate.closedUntil);
+    }
+
+    /** A store refuses until then: this key, or only a lane's share of it. */
+    void refused(long until, int lane, Demand demand, @Nullable Limit limit) {
+        if (lane < 0) {
+            refusedUntil = until;
+            refusedUnit = limit == null ? null : limit.unit();
+            refusedCost = limit == null ? 0 : demand.cost(limit.unit());
+        } else {
+            slots[lane].refusedUntil = until;
+        }
+    }
+
+    /** What a store said doesn't count any more. */
+    void forgetRefusals() {
+        refusedUntil = Long.MIN_VALUE;
+        for (Slot slot : slots) {
+            slot.refusedUntil = Long.MIN_VALUE;
+        }
     }
 
     private static long latest(Meter[] meters, long now, Demand demand) {
@@ -142,7 +175,7 @@ final class Node {
 
     /** A lower bound of {@link #readyAt} behind {@code ahead} requests of the same line. */
     long expectedAt(long now, Demand demand, int lane, long ahead) {
-        long at = Math.max(now, gate.closedUntil);
+        long at = Math.max(shutUntil(now, demand), slots[lane].refusedUntil);
         for (Meter meter : meters) {
             at = Math.max(at, expectedAt(meter, now, demand, ahead));
         }

@@ -32,7 +32,7 @@ final class Outlook {
             if (node.ramp != null) {
                 closed(now, node.ramp.readyAt(now));
             }
-            closed(now, node.gate.closedUntil);
+            closed(now, Math.max(node.shutUntil(now, demand), node.slots[lane].refusedUntil));
         }
         return readyAt <= now;
     }

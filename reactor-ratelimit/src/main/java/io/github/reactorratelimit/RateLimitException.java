@@ -10,6 +10,7 @@ public abstract sealed class RateLimitException extends RuntimeException
         permits RateLimitedException,
                 QueueFullException,
                 LimiterDisposedException,
+                LimiterUnavailableException,
                 AttemptTimeoutException,
                 RefusedResponseException,
                 RetriesExhaustedException,

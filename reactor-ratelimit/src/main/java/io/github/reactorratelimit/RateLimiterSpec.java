@@ -309,7 +309,18 @@ public final class RateLimiterSpec {
      * @return the limiter
      */
     public RateLimiter build() {
-        return MemoryRateLimiter.of(this);
+        return MemoryRateLimiter.of(this, null);
+    }
+
+    /**
+     * Builds a limiter that shares its limits with other processes. It answers {@code tryAcquire} only while its store is
+     * out of order, because it can't ask without waiting; {@code acquire} a demand with a longest wait of zero instead.
+     *
+     * @param store where the limits' books are
+     * @return the limiter
+     */
+    public RateLimiter build(LimitStore store) {
+        return MemoryRateLimiter.of(this, Objects.requireNonNull(store, "store"));
     }
 
     Settings settings() {

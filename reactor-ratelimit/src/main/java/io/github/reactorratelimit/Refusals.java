@@ -55,6 +55,10 @@ final class Refusals {
         return new LimiterDisposedException(name, Tree.labels(leaf), cause);
     }
 
+    static LimiterUnavailableException unavailable(String name, Node leaf, @Nullable Throwable cause) {
+        return new LimiterUnavailableException(name, Tree.labels(leaf), cause);
+    }
+
     private static String text(String name, Node leaf, String why) {
         return text(name, Tree.labels(leaf), why);
     }

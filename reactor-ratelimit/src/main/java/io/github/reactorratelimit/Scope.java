@@ -9,6 +9,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -123,6 +124,23 @@ public final class Scope {
      */
     public Scope limitsBy(Function<Map<String, String>, List<Limit>> limits) {
         return new Scope(attributes, every, byFirst, otherwise, Objects.requireNonNull(limits, "limits"));
+    }
+
+    /** The same scope with every limit changed. */
+    Scope each(UnaryOperator<Limit> change) {
+        Map<String, List<Limit>> changed = new LinkedHashMap<>();
+        byFirst.forEach((value, limits) -> changed.put(value, each(limits, change)));
+        Function<Map<String, String>, List<Limit>> byKey = function;
+        return new Scope(
+                attributes,
+                each(every, change),
+                changed,
+                each(otherwise, change),
+                byKey == null ? null : path -> each(byKey.apply(path), change));
+    }
+
+    static List<Limit> each(List<Limit> limits, UnaryOperator<Limit> change) {
+        return limits.stream().map(change).toList();
     }
 
     /** Whether it counts the same keys, whatever their limits. */

@@ -15,6 +15,8 @@ import reactor.util.context.ContextView;
  *        backs off until   stands in line   may send                 its costs may still
  *        a given time                                                be corrected
  * </pre>
+ *
+ * Where a store decides, ASKED lies between NEW or WAITING and HELD: it is asked for, and refused it stands in line again.
  */
 abstract class Ticket extends Booking {
 
@@ -23,6 +25,7 @@ abstract class Ticket extends Booking {
         NEW,
         RESTING,
         WAITING,
+        ASKED,
         HELD,
         RELEASED,
         DONE
@@ -58,7 +61,7 @@ abstract class Ticket extends Booking {
     @Nullable
     Ticket next;
 
-    /** Why it was refused, or the list of its corrected costs once it was granted: never both, and mostly neither. */
+    /** Why it was refused; or, once it was granted, how it stands in a store and its corrected costs: mostly nothing. */
     private @Nullable Object decided;
 
     Ticket(Demand demand) {
@@ -114,7 +117,7 @@ abstract class Ticket extends Booking {
     /** Notes a corrected cost. False if this unit was corrected before. */
     boolean noteSettled(String unit, long actual) {
         if (!(decided instanceof Corrections)) {
-            decided = new Corrections(new ArrayList<>(1));
+            decided = new Corrections(standing(), new ArrayList<>(1));
         }
         List<Correction> all = ((Corrections) decided).all;
         if (all.stream().anyMatch(one -> one.unit.equals(unit))) {
@@ -124,7 +127,19 @@ abstract class Ticket extends Booking {
         return true;
     }
 
-    private record Corrections(List<Correction> all) {}
+    /** How it stands in a store's books; null if it doesn't. */
+    @Nullable
+    Standing standing() {
+        return decided instanceof Standing standing
+                ? standing
+                : decided instanceof Corrections corrections ? corrections.standing : null;
+    }
+
+    void standing(Standing next) {
+        decided = decided instanceof Corrections corrections ? new Corrections(next, corrections.all) : next;
+    }
+
+    private record Corrections(@Nullable Standing standing, List<Correction> all) {}
 
     private record Correction(String unit, long actual) {}
 }

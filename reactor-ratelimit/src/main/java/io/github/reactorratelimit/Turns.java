@@ -67,6 +67,18 @@ final class Turns {
         }
     }
 
+    /** As {@link #join}, before those of its line. */
+    void rejoin(long now, Ticket ticket, Slot slot) {
+        Line line = slot.line;
+        if (line == null) {
+            line = new Line();
+            slot.line = line;
+        }
+        line.rejoin(ticket);
+        waiting++;
+        touch(now, slot.node);
+    }
+
     void leave(long now, Ticket ticket, Slot slot) {
         Line line = slot.line;
         assert line != null;

@@ -4,6 +4,7 @@ import io.github.reactorratelimit.Booking.Phase;
 import io.github.reactorratelimit.RateLimitListener.Cause;
 import io.github.reactorratelimit.RateLimitListener.Ending;
 import io.github.reactorratelimit.RateLimitListener.Queue;
+import io.github.reactorratelimit.StoreCall.Asked;
 import io.github.reactorratelimit.Ticket.Stage;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
@@ -20,6 +21,9 @@ final class WaitingRoom {
     /** How many one pass grants, or lets fall due, before others get the monitor. */
     static final int PASS = 256;
 
+    /** When to look again whether changed limits have come into force. */
+    private static final long CHANGING_NANOS = 1_000_000;
+
     private final Settings settings;
     private final Timers timers;
     private final Turns turns;
@@ -29,6 +33,9 @@ final class WaitingRoom {
     private final Buckets buckets;
     private final Outlook outlook;
     private final News news;
+    /** Who asks a store about those who fit here; null if nobody else has a say. */
+    private @Nullable Sharing sharing;
+
     private @Nullable Ticket firstOut;
     private @Nullable Ticket lastOut;
 
@@ -52,6 +59,11 @@ final class WaitingRoom {
         this.news = news;
     }
 
+    /** From the start on, or never. */
+    void sharedBy(Sharing with) {
+        sharing = with;
+    }
+
     // ------------------------------------------------------------------------------------------------- coming in
 
     /** Grants a new ticket, lets it rest or wait, or refuses it. */
@@ -61,10 +73,14 @@ final class WaitingRoom {
         Limit forbidding = forbidding(ticket.demand, leaf, lane);
         if (forbidding != null) {
             refuse(ticket, Refusals.never(settings.name(), leaf, ticket.demand, forbidding));
+        } else if (sharing != null && sharing.mode() == Sharing.Mode.CLOSED) {
+            refuse(ticket, Refusals.unavailable(settings.name(), leaf, sharing.failure()));
         } else if (restNanos > 0) {
             rest(now, ticket, leaf, restNanos, maxWaitNanos);
-        } else if (!turns.isTaken(now, leaf, lane) && Outlook.readyAt(now, leaf, ticket.demand, lane) <= now) {
-            grant(now, ticket, leaf, lane);
+        } else if (!isHeldUp()
+                && !turns.isTaken(now, leaf, lane)
+                && Outlook.readyAt(now, leaf, ticket.demand, lane) <= now) {
+            grantOrAsk(now, ticket, leaf, lane, Exact.add(now, maxWaitNanos));
         } else {
             RateLimitException refusal = cannotWait(now, ticket, leaf, lane, maxWaitNanos);
             if (refusal != null) {
@@ -146,6 +162,101 @@ final class WaitingRoom {
 
     // --------------------------------------------------------------------------------------------------- granting
 
+    private boolean isHeldUp() {
+        return sharing != null && sharing.isFull();
+    }
+
+    /** Grants whom this process's books would let go, unless a store has to be asked; whether it did. */
+    private boolean grantOrAsk(long now, Ticket ticket, Node leaf, int lane, long deadline) {
+        if (sharing == null || !sharing.decides()) {
+            grant(now, ticket, leaf, lane);
+            return true;
+        }
+        if (!ticket.counted) {
+            count(ticket, leaf);
+        }
+        grant(now, ticket, leaf, lane); // Taken for here, so that no more is asked for than can be used.
+        ticket.stage = Stage.ASKED;
+        sharing.ask(ticket, deadline);
+        return false;
+    }
+
+    /** Takes back what a ticket took here while it was asked for. */
+    private Slot untake(long now, Ticket ticket) {
+        Slot slot = slot(ticket);
+        for (Node node = slot.node; node != null; node = node.parent) {
+            node.refund(now, ticket, slot.lane);
+            node.release(now, ticket, slot.lane, false);
+        }
+        touch(now, slot.node);
+        return slot;
+    }
+
+    /** A store granted it: it counts from now on. */
+    void grantAsked(long now, Ticket ticket, Standing standing) {
+        Slot slot = untake(now, ticket);
+        grant(now, ticket, slot.node, slot.lane);
+        ticket.standing(standing);
+        if (sharing != null) {
+            sharing.news().holding(slot.node);
+        }
+        out(ticket);
+    }
+
+    /** A store refused it until a time: it stands in line again where it stood, or fails if it can't wait so long. */
+    void refuseAsked(long now, Asked one, long until, boolean timed, @Nullable Limit limit) {
+        Ticket ticket = one.ticket();
+        Node leaf = slot(ticket).node;
+        if (until < one.deadline()) {
+            putBack(now, one);
+        } else if (until == Exact.NEVER && limit != null) {
+            untake(now, ticket);
+            leave(ticket);
+            turnAway(ticket, Refusals.never(settings.name(), leaf, ticket.demand, limit));
+        } else {
+            untake(now, ticket);
+            leave(ticket);
+            long allowed = Exact.subtract(one.deadline(), ticket.joinedAt);
+            long wait = timed ? Exact.subtract(until, ticket.joinedAt) : 0;
+            turnAway(ticket, Refusals.tooLong(settings.name(), leaf, wait, allowed, limit));
+        }
+    }
+
+    /** It was asked for in vain, and stands in line again where it stood. */
+    void putBack(long now, Asked one) {
+        Ticket ticket = one.ticket();
+        Slot slot = untake(now, ticket);
+        if (sharing == null || sharing.isDisposed()) {
+            leave(ticket);
+            turnAway(ticket, Refusals.disposed(settings.name(), slot.node, null));
+            return;
+        }
+        ticket.stage = Stage.WAITING;
+        timers.set(ticket, one.deadline());
+        turns.rejoin(now, ticket, slot);
+    }
+
+    /** Nobody can be asked for any more. */
+    void failWaiting(long now, Node root, @Nullable Throwable why) {
+        for (Ticket ticket : waitingBelow(root)) {
+            Slot slot = leaveLine(now, ticket);
+            turnAway(ticket, Refusals.unavailable(settings.name(), slot.node, why));
+        }
+    }
+
+    /** Another process heard that a key is closed. */
+    void closedElsewhere(long now, Node node, long nanos) {
+        long longer = node.close(now, Exact.add(now, nanos));
+        news.closed(now, node, longer, Cause.REFUSED);
+        if (longer > 0) {
+            touch(now, node);
+        }
+    }
+
+    Slot place(Ticket ticket) {
+        return slot(ticket);
+    }
+
     private void grant(long now, Ticket ticket, Node leaf, int lane) {
         ticket.stage = Stage.HELD;
         ticket.phase = switch (ticket.tells()) {
@@ -173,6 +284,9 @@ final class WaitingRoom {
     /** Grants while there is room; false if that takes another pass. */
     boolean grantAll(long now) {
         for (int i = 0; i < PASS; i++) {
+            if (isHeldUp()) {
+                return true;
+            }
             Ticket ticket = turns.next(now);
             if (ticket == null) {
                 ticket = turns.hopeless();
@@ -183,10 +297,13 @@ final class WaitingRoom {
                 continue;
             }
             Slot slot = slot(ticket);
+            long deadline = ticket.place == Timed.NOWHERE ? Exact.NEVER : ticket.dueAt;
             timers.remove(ticket);
-            grant(now, ticket, slot.node, slot.lane);
+            boolean granted = grantOrAsk(now, ticket, slot.node, slot.lane, deadline);
             turns.touch(now, slot.node);
-            out(ticket);
+            if (granted) {
+                out(ticket);
+            }
         }
         return false;
     }
@@ -203,6 +320,10 @@ final class WaitingRoom {
                 turns.due(now, slot.node);
             } else if (due instanceof Reopening reopening) {
                 news.due(reopening);
+            } else if (due instanceof StoreCall call && sharing != null) {
+                sharing.overdue(now, call);
+            } else if (due instanceof Sharing.Round && sharing != null) {
+                sharing.roundDue();
             } else if (due instanceof Ticket ticket) {
                 if (!due(now, ticket)) {
                     return;
@@ -228,9 +349,12 @@ final class WaitingRoom {
         Slot slot = slot(ticket);
         long left = Math.max(1, Exact.subtract(ticket.at, now));
         Limit forbidding = forbidding(ticket.demand, slot.node, slot.lane);
+        boolean closed = sharing != null && sharing.mode() == Sharing.Mode.CLOSED;
         RateLimitException refusal = forbidding != null
                 ? Refusals.never(settings.name(), slot.node, ticket.demand, forbidding)
-                : cannotWait(now, ticket, slot.node, slot.lane, left);
+                : closed
+                        ? Refusals.unavailable(settings.name(), slot.node, null)
+                        : cannotWait(now, ticket, slot.node, slot.lane, left);
         if (refusal == null) {
             wait(now, ticket, slot, ticket.at);
         } else {
@@ -240,6 +364,11 @@ final class WaitingRoom {
     }
 
     private boolean overdue(long now, Ticket ticket) {
+        if (sharing != null && sharing.isChanging()) {
+            // It gets its answer from the limits that come into force, by the thread that may stand above this pass.
+            timers.set(ticket, Exact.add(now, CHANGING_NANOS));
+            return true;
+        }
         // Who could go at this very instant goes, in as many passes as it takes.
         boolean all = grantAll(now);
         if (ticket.stage == Stage.WAITING && !all) {
@@ -267,6 +396,9 @@ final class WaitingRoom {
         }
         if (ticket.phase == Phase.UNSENT) {
             ticket.sentAt = now; // Nobody told: it counts as if it had been sent with its head, or at its end.
+        }
+        if (sharing != null) {
+            sharing.news().moved(now, ticket, to);
         }
         ticket.phase = to;
         ticket.at = now;
@@ -307,6 +439,11 @@ final class WaitingRoom {
         }
         if (first || signal.cost() == 0 || pauseNanos > 0 || rest != null || cooldowns.changed()) {
             touch(now, leaf);
+        }
+        if (sharing != null && (throttle != null || pauseNanos > 0)) {
+            for (Node node = leaf; node != null; node = node.parent) {
+                sharing.news().closed(node, false);
+            }
         }
         return throttle;
     }
@@ -367,6 +504,9 @@ final class WaitingRoom {
         if (first) {
             Slot slot = slot(ticket);
             long delta = actual - ticket.demand.cost(unit);
+            if (sharing != null) {
+                sharing.news().settled(ticket, unit, delta);
+            }
             for (Node node = slot.node; node != null; node = node.parent) {
                 node.settle(now, ticket, slot.lane, unit, delta);
             }
@@ -404,6 +544,10 @@ final class WaitingRoom {
                 leave(ticket);
             }
             case WAITING -> leaveLine(now, ticket);
+            case ASKED -> {
+                untake(now, ticket);
+                leave(ticket);
+            }
             case HELD -> {
                 release(now, ticket, how);
                 return ticket.stage == Stage.DONE
@@ -429,6 +573,9 @@ final class WaitingRoom {
                 node.refund(now, ticket, slot.lane);
             }
             node.release(now, ticket, slot.lane, how == Leaving.ENDED);
+        }
+        if (sharing != null) {
+            sharing.released(ticket, slot.node, refund);
         }
         leave(ticket);
         ticket.stage = refund ? Stage.DONE : Stage.RELEASED;

@@ -37,10 +37,16 @@ class WindowMeter extends Meter {
         super(limit);
         this.permits = limit.permits();
         long period = limit.spanNanos();
-        this.span = Exact.add(period, Math.max(MIN_MARGIN_NANOS, period / 1_000));
+        this.span = countedNanos(limit);
         this.strict = limit.isStrict();
         long grain = permits > EXACT_UP_TO ? period / 1_000 : 0;
         this.closed = new Ledger(grain);
+    }
+
+    /** For how long a permit counts: the period and a margin. */
+    static long countedNanos(Limit limit) {
+        long period = limit.spanNanos();
+        return Exact.add(period, Math.max(MIN_MARGIN_NANOS, period / 1_000));
     }
 
     /** Lets what is over leave the books. */

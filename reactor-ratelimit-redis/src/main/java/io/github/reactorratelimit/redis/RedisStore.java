@@ -1,0 +1,127 @@
+package io.github.reactorratelimit.redis;
+
+import io.github.reactorratelimit.LimitStore;
+import io.lettuce.core.RedisNoScriptException;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.api.async.RedisScriptingAsyncCommands;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
+
+/** The books of one limiter on Redis: puts batches into the script's words, and its answers into ours. */
+final class RedisStore implements LimitStore {
+
+    private static final String EXPIRED = "EXPIRED ";
+
+    private final RedisScriptingAsyncCommands<String, String> commands;
+    private final KeyNames names;
+    private final Terms terms;
+    private final String process = UUID.randomUUID().toString().substring(0, 18);
+    /** The server's clock less ours, in microseconds; null before the first reply. */
+    private volatile @Nullable Long ahead;
+
+    /** The clock, in microseconds; null for the server's own. */
+    private final @Nullable LongSupplier clock;
+
+    RedisStore(RedisSharing sharing, String limiter) {
+        this(sharing, limiter, null);
+    }
+
+    /** For tests, which have a clock of their own. */
+    RedisStore(RedisSharing sharing, String limiter, @Nullable LongSupplier clock) {
+        this.clock = clock;
+        this.commands = sharing.commands();
+        this.names = new KeyNames(sharing.prefix(), limiter);
+        this.terms = new Terms(sharing.timeout(), sharing.lease(), sharing.probe(), sharing.processes());
+    }
+
+    @Override
+    public Terms terms() {
+        return terms;
+    }
+
+    @Override
+    public String key(Map<String, String> attributes) {
+        return names.scope(attributes);
+    }
+
+    @Override
+    public Mono<Reply> decide(Batch batch) {
+        return call(batch)
+                .onErrorResume(this::isOtherClock, expired -> {
+                    // Whoever still waits for it is told that the server's clock has moved.
+                    setClock(batch, Long.parseLong(textFrom(expired)));
+                    return call(batch);
+                })
+                .map(figures -> reply(batch, figures))
+                .onErrorMap(Outages::explained);
+    }
+
+    private Mono<List<Long>> call(Batch batch) {
+        return Mono.defer(() -> {
+            ScriptWords words = new ScriptWords(batch, now(), process, names.process(process), expires(batch), terms);
+            return evalsha(words).onErrorResume(RedisNoScriptException.class, unknown -> eval(words));
+        });
+    }
+
+    private String now() {
+        return clock == null ? "" : Long.toString(clock.getAsLong());
+    }
+
+    private Mono<List<Long>> evalsha(ScriptWords words) {
+        return Mono.fromFuture(() -> commands.<List<Long>>evalsha(
+                        DecideScript.SHA, ScriptOutputType.MULTI, words.keys(), words.arguments())
+                .toCompletableFuture());
+    }
+
+    private Mono<List<Long>> eval(ScriptWords words) {
+        return Mono.fromFuture(() -> commands.<List<Long>>eval(
+                        DecideScript.TEXT, ScriptOutputType.MULTI, words.keys(), words.arguments())
+                .toCompletableFuture());
+    }
+
+    /** When nobody waits for the answer any more, on the server's clock; 0 as long as that isn't known. */
+    private long expires(Batch batch) {
+        Long known = ahead;
+        return known == null
+                ? 0
+                : known + batch.sentAtNanos() / 1_000 + terms.timeout().toNanos() / 1_000;
+    }
+
+    private void setClock(Batch batch, long now) {
+        ahead = now - batch.sentAtNanos() / 1_000;
+    }
+
+    private boolean isOtherClock(Throwable e) {
+        return e.getMessage() != null && e.getMessage().contains(EXPIRED);
+    }
+
+    private static String textFrom(Throwable expired) {
+        String message = String.valueOf(expired.getMessage());
+        return message.substring(message.indexOf(EXPIRED) + EXPIRED.length()).trim();
+    }
+
+    private Reply reply(Batch batch, List<Long> figures) {
+        long now = figures.get(0);
+        setClock(batch, now);
+        int at = 1;
+        List<Long> closed = new ArrayList<>(batch.keys().size());
+        for (int i = 0; i < batch.keys().size(); i++) {
+            closed.add(figures.get(at++) * 1_000);
+        }
+        List<Answer> answers = new ArrayList<>(batch.asks().size());
+        for (int i = 0; i < batch.asks().size(); i++, at += 4) {
+            long wait = figures.get(at + 1);
+            answers.add(new Answer(
+                    figures.get(at).intValue(),
+                    wait < 0 ? -1 : wait * 1_000,
+                    figures.get(at + 2).intValue() - 1,
+                    figures.get(at + 3).intValue() - 1));
+        }
+        return new Reply(now * 1_000, closed, answers);
+    }
+}

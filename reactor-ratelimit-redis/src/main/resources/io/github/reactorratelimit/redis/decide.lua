@@ -1,0 +1,456 @@
+-- Decides one batch of one process: all it has to tell first, then all it asks for, in order. Nothing else runs between.
+--
+-- STATE   KEYS[1]    string: the number of the last batch of this process
+--         KEYS[2..]  one hash per scope key, one field per limit, all numbers whole, all times in microseconds:
+--           closed           closed for everybody until then
+--           window:...       "until amount until amount ...", rising: so much counts until then
+--           bucket:...       "arrival rest": when the next permit would be due (GCRA), and the part of a microsecond besides
+--           flight:...       "process held until ...": so many held by that process, until its lease ends
+--           total:...        what was ever taken
+--
+-- ARGV    now              "" for the server's clock, else microseconds (for tests, and for servers without TIME)
+--         batch            rises with every batch of a process; one that isn't newer than the last is refused
+--         expires          refused if it is later than that (0: never): nobody waits for the answer any more
+--         process, lease   who asks, and how long it holds what is in flight without another word
+--         limits           how many, then each: key, field, kind, and its figures
+--           window           permits, span, grain (ends of entries are rounded up to it)
+--           bucket           burst, micros, rest, rate (one permit takes micros + rest / rate), initial, borrows (0 or 1)
+--           flight, total    permits
+--         closings         how many, then each: key, micros (closes at least so long; -1 opens)
+--         holdings         how many, then each: limit, held: what this process holds now, whatever it was before
+--         corrections      how many, then each: limit, base (what it counted from), counted (how much of that counts from
+--                          another time now), age (how long ago that is; negative: yet to come), delta (what it costs more)
+--         asks             how many, then each: times, keys, then each key; parts, then each: limit, cost, transit (how
+--                          much later than now it counts from)
+--
+-- REPLY   now; per key for how long it is closed; per ask: how many of `times` are granted, and of the next one how long it
+--         has to wait (0: nothing refused it; -1: not a matter of time), which key says so, and which limit (0: it is closed)
+--         or an error that begins with STALE or EXPIRED, and nothing has changed
+
+local cursor = 0
+local function text()
+  cursor = cursor + 1
+  return ARGV[cursor]
+end
+local function int()
+  return tonumber(text())
+end
+-- tostring would write 1.8e+15.
+local function digits(number)
+  return string.format('%.0f', number)
+end
+
+local now = int()
+if not now then
+  local time = redis.call('TIME')
+  now = tonumber(time[1]) * 1000000 + tonumber(time[2])
+end
+
+local batch, expires, process, lease = int(), int(), text(), int()
+if expires > 0 and now > expires then
+  return redis.error_reply('EXPIRED ' .. digits(now))
+end
+local last = tonumber(redis.call('GET', KEYS[1]) or '0')
+if batch <= last then
+  return redis.error_reply('STALE batch ' .. digits(batch) .. ' came after ' .. digits(last))
+end
+redis.call('SET', KEYS[1], digits(batch), 'PX', 86400000)
+
+---------------------------------------------------------------------------------------------------------- kinds of limits
+
+-- Each kind reads its figures, loads and saves its state, and answers: room, how many of `times` fit; wait, until one fits
+-- that doesn't now; full, when it is full again (nil: never). It takes, corrects, and stops accruing from one time to another.
+local window, bucket, flight, total = {}, {}, {}, {}
+local kinds = { window = window, bucket = bucket, flight = flight, total = total }
+
+function window.read(limit)
+  limit.permits, limit.span, limit.grain = int(), int(), int()
+end
+
+function window.load(limit, state)
+  limit.entries, limit.used = {}, 0
+  for till, amount in string.gmatch(state, '(%d+) (%d+)') do
+    local entry = { till = tonumber(till), amount = tonumber(amount) }
+    if entry.till > now then
+      limit.entries[#limit.entries + 1] = entry
+      limit.used = limit.used + entry.amount
+    end
+  end
+end
+
+function window.save(limit)
+  local words = {}
+  for i, entry in ipairs(limit.entries) do
+    words[i] = digits(entry.till) .. ' ' .. digits(entry.amount)
+  end
+  return table.concat(words, ' ')
+end
+
+local function till_of(limit, from)
+  return math.ceil((from + limit.span) / limit.grain) * limit.grain
+end
+
+-- Changes what counts until `till`, never below zero; by how much it did.
+local function change(limit, till, delta)
+  local at = #limit.entries + 1
+  while at > 1 and limit.entries[at - 1].till >= till do
+    at = at - 1
+  end
+  local entry = limit.entries[at]
+  if not entry or entry.till ~= till then
+    if delta <= 0 then
+      return 0
+    end
+    entry = { till = till, amount = 0 }
+    table.insert(limit.entries, at, entry)
+  end
+  local done = math.max(delta, -entry.amount)
+  entry.amount = entry.amount + done
+  limit.used = limit.used + done
+  if entry.amount == 0 then
+    table.remove(limit.entries, at)
+  end
+  return done
+end
+
+function window.room(limit, cost, times)
+  return math.max(0, math.min(times, math.floor((limit.permits - limit.used) / cost)))
+end
+
+function window.wait(limit, cost)
+  local missing = limit.used + cost - limit.permits
+  for _, entry in ipairs(limit.entries) do
+    missing = missing - entry.amount
+    if missing <= 0 then
+      return entry.till - now
+    end
+  end
+  return -1
+end
+
+function window.take(limit, amount, transit)
+  change(limit, till_of(limit, now + transit), amount)
+end
+
+function window.correct(limit, base, counted, age, delta)
+  local till, earlier = till_of(limit, base), till_of(limit, now - age)
+  if counted > 0 and earlier < till and till > now then
+    local moved = -change(limit, till, -counted)
+    till = earlier
+    if moved > 0 and till > now then
+      change(limit, till, moved)
+    end
+  end
+  if delta ~= 0 and till > now then
+    change(limit, till, delta)
+  end
+end
+
+function window.stop() end
+
+function window.full(limit)
+  local newest = limit.entries[#limit.entries]
+  return newest and newest.till or now
+end
+
+function bucket.read(limit)
+  limit.burst, limit.micros, limit.part, limit.rate = int(), int(), int(), int()
+  limit.initial, limit.borrows = int(), int() == 1
+end
+
+-- The time of so many permits: whole microseconds, and the rest of one in parts of `rate`.
+local function steps(limit, permits)
+  local parts = permits * limit.part
+  local whole = math.floor(parts / limit.rate)
+  return permits * limit.micros + whole, parts - whole * limit.rate
+end
+
+local function move(limit, permits)
+  local whole, rest = steps(limit, math.abs(permits))
+  if permits >= 0 then
+    limit.arrival, limit.rest = limit.arrival + whole, limit.rest + rest
+  else
+    limit.arrival, limit.rest = limit.arrival - whole, limit.rest - rest
+  end
+  if limit.rest >= limit.rate then
+    limit.arrival, limit.rest = limit.arrival + 1, limit.rest - limit.rate
+  elseif limit.rest < 0 then
+    limit.arrival, limit.rest = limit.arrival - 1, limit.rest + limit.rate
+  end
+end
+
+function bucket.load(limit, state)
+  local arrival, rest = string.match(state, '(%d+) (%d+)')
+  limit.arrival, limit.rest = tonumber(arrival), tonumber(rest)
+  if not limit.arrival then
+    limit.arrival, limit.rest = now, 0
+    move(limit, limit.burst - limit.initial)
+  elseif limit.arrival < now then
+    limit.arrival, limit.rest = now, 0
+  end
+end
+
+function bucket.save(limit)
+  return digits(limit.arrival) .. ' ' .. digits(limit.rest)
+end
+
+function bucket.wait(limit, cost)
+  local early, rest = steps(limit, limit.burst - math.min(cost, limit.burst))
+  local at = limit.arrival - early
+  if limit.rest > rest then
+    at = at + 1
+  end
+  return math.max(0, at - now)
+end
+
+function bucket.room(limit, cost, times)
+  if cost > limit.burst then
+    return limit.borrows and bucket.wait(limit, cost) == 0 and 1 or 0
+  end
+  local fits, fails = 0, math.min(times, math.floor(limit.burst / cost)) + 1
+  while fails - fits > 1 do
+    local middle = math.floor((fits + fails) / 2)
+    if bucket.wait(limit, middle * cost) == 0 then
+      fits = middle
+    else
+      fails = middle
+    end
+  end
+  return fits
+end
+
+function bucket.take(limit, amount)
+  move(limit, amount)
+end
+
+function bucket.correct(limit, _, _, _, delta)
+  move(limit, delta)
+  if limit.arrival < now then
+    limit.arrival, limit.rest = now, 0
+  end
+end
+
+-- What is there at `from` is there at `till`, and no more.
+function bucket.stop(limit, from, till)
+  limit.arrival = math.max(limit.arrival, from) + till - from
+end
+
+function bucket.full(limit)
+  return limit.arrival + 1
+end
+
+function flight.read(limit)
+  limit.permits = int()
+end
+
+function flight.load(limit, state)
+  limit.holders, limit.held, limit.mine = {}, 0, nil
+  for name, held, till in string.gmatch(state, '(%S+) (%d+) (%d+)') do
+    local holder = { name = name, held = tonumber(held), till = tonumber(till) }
+    if holder.till > now and holder.held > 0 then
+      limit.holders[#limit.holders + 1] = holder
+      limit.held = limit.held + holder.held
+      if name == process then
+        limit.mine = holder
+      end
+    end
+  end
+end
+
+function flight.save(limit)
+  local words = {}
+  for _, holder in ipairs(limit.holders) do
+    if holder.held > 0 then
+      words[#words + 1] = holder.name .. ' ' .. digits(holder.held) .. ' ' .. digits(holder.till)
+    end
+  end
+  return table.concat(words, ' ')
+end
+
+-- The process holds so many, and has its lease renewed.
+function flight.hold(limit, held)
+  if not limit.mine then
+    limit.mine = { name = process, held = 0, till = 0 }
+    limit.holders[#limit.holders + 1] = limit.mine
+  end
+  limit.held = limit.held + held - limit.mine.held
+  limit.mine.held, limit.mine.till = held, now + lease
+end
+
+function flight.room(limit, cost, times)
+  return math.max(0, math.min(times, math.floor((limit.permits - limit.held) / cost)))
+end
+
+function flight.wait()
+  return -1
+end
+
+function flight.take(limit, amount)
+  flight.hold(limit, (limit.mine and limit.mine.held or 0) + amount)
+end
+
+function flight.correct() end
+function flight.stop() end
+
+function flight.full(limit)
+  local latest = now
+  for _, holder in ipairs(limit.holders) do
+    latest = math.max(latest, holder.till)
+  end
+  return latest
+end
+
+function total.read(limit)
+  limit.permits = int()
+end
+
+function total.load(limit, state)
+  limit.used = tonumber(state) or 0
+end
+
+function total.save(limit)
+  return digits(limit.used)
+end
+
+total.room = window.room
+
+function total.wait()
+  return -1
+end
+
+function total.take(limit, amount)
+  limit.used = limit.used + amount
+end
+
+function total.correct(limit, _, _, _, delta)
+  limit.used = math.max(0, limit.used + delta)
+end
+
+function total.stop() end
+function total.full() end
+
+---------------------------------------------------------------------------------------------------------- what is there
+
+local limits, scopes = {}, {}
+for key = 2, #KEYS do
+  local closed = tonumber(redis.call('HGET', KEYS[key], 'closed') or '0')
+  scopes[key - 1] = { name = KEYS[key], closed = closed, limits = {}, ttl = redis.call('PTTL', KEYS[key]) }
+end
+for i = 1, int() do
+  local limit = { key = int(), field = text() }
+  limit.kind = kinds[text()]
+  limit.kind.read(limit)
+  local scope = scopes[limit.key]
+  limit.kind.load(limit, redis.call('HGET', scope.name, limit.field) or '')
+  limits[i] = limit
+  scope.limits[#scope.limits + 1] = limit
+end
+
+---------------------------------------------------------------------------------------------------------- what is told
+
+for _ = 1, int() do
+  local scope, micros = scopes[int()], int()
+  local from = math.max(now, scope.closed)
+  local till = micros < 0 and now or math.max(from, now + micros)
+  for _, limit in ipairs(scope.limits) do
+    limit.kind.stop(limit, from, till)
+    limit.changed = true
+  end
+  scope.closed, scope.changed = till, true
+end
+for _ = 1, int() do
+  local limit = limits[int()]
+  flight.hold(limit, int())
+  limit.changed = true
+end
+for _ = 1, int() do
+  local limit = limits[int()]
+  local base, counted, age, delta = int(), int(), int(), int()
+  limit.kind.correct(limit, base, counted, age, delta)
+  limit.changed = true
+end
+
+---------------------------------------------------------------------------------------------------------- what is asked
+
+local reply = { now }
+for i, scope in ipairs(scopes) do
+  reply[i + 1] = math.max(0, scope.closed - now)
+end
+
+-- All parts of an ask fit together or none; what the next one waits for is the longest, or what isn't a matter of time.
+local function decide(times, keys, parts)
+  local granted, wait, culprit_key, culprit = times, 0, 0, 0
+  local function refused(longer, key, limit)
+    if wait ~= -1 and (longer == -1 or longer > wait) then
+      wait, culprit_key, culprit = longer, key, limit
+    end
+  end
+  for _, key in ipairs(keys) do
+    if scopes[key].closed > now then
+      granted = 0
+      refused(scopes[key].closed - now, key, 0)
+    end
+  end
+  for _, part in ipairs(parts) do
+    granted = math.min(granted, part.limit.kind.room(part.limit, part.cost, granted))
+  end
+  for _, part in ipairs(parts) do
+    local limit = part.limit
+    if granted > 0 then
+      limit.kind.take(limit, granted * part.cost, part.transit)
+      limit.changed = true
+    end
+    if granted < times and limit.kind.room(limit, part.cost, 1) == 0 then
+      refused(limit.kind.wait(limit, part.cost), limit.key, part.index)
+    end
+  end
+  return granted, wait, culprit_key, culprit
+end
+
+for _ = 1, int() do
+  local times, keys, parts = int(), {}, {}
+  for i = 1, int() do
+    keys[i] = int()
+  end
+  for i = 1, int() do
+    local index = int()
+    parts[i] = { index = index, limit = limits[index], cost = int(), transit = int() }
+  end
+  for _, figure in ipairs({ decide(times, keys, parts) }) do
+    reply[#reply + 1] = figure
+  end
+end
+
+---------------------------------------------------------------------------------------------------------- what is kept
+
+for _, scope in ipairs(scopes) do
+  local forever, full = scope.ttl == -1, scope.closed
+  for _, limit in ipairs(scope.limits) do
+    if limit.changed then
+      local state = limit.kind.save(limit)
+      if state == '' then
+        redis.call('HDEL', scope.name, limit.field)
+      else
+        redis.call('HSET', scope.name, limit.field, state)
+      end
+      local at = limit.kind.full(limit)
+      forever, full = forever or not at, math.max(full, at or 0)
+      scope.changed = true
+    end
+  end
+  if scope.changed then
+    if scope.closed > now then
+      redis.call('HSET', scope.name, 'closed', digits(scope.closed))
+    else
+      redis.call('HDEL', scope.name, 'closed')
+    end
+    if forever then
+      redis.call('PERSIST', scope.name)
+    else
+      -- Never 0, and never less than what other limits of this key were promised.
+      local ttl = math.max(math.ceil((full - now) / 1000) + 1000, scope.ttl)
+      redis.call('PEXPIRE', scope.name, digits(ttl))
+    end
+  end
+end
+return reply

@@ -1,0 +1,328 @@
+package io.github.reactorratelimit.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.api.sync.RedisCommands;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The script alone, on a real server, with the clock as an argument. */
+class DecideScriptTest {
+
+    private static final String ROOT = "{t}:scope";
+    private static final String LEAF = "{t}:scope:endpoint=/search";
+    /** Microseconds since 1970, as servers count them now. */
+    private static final long T = 1_800_000_000_000_000L;
+
+    private static final long SECOND = 1_000_000;
+
+    private static RealRedis server;
+    private static RedisCommands<String, String> redis;
+
+    @BeforeAll
+    static void start() {
+        server = new RealRedis();
+        redis = server.connection().sync();
+    }
+
+    @AfterAll
+    static void stop() {
+        server.close();
+    }
+
+    @BeforeEach
+    void empty() {
+        redis.flushall();
+    }
+
+    private static ScriptCall call() {
+        return new ScriptCall();
+    }
+
+    @Test
+    void a_window_grants_its_permits_and_then_says_how_long_to_wait() {
+        assertThat(call().window(ROOT, 5, 10 * SECOND).ask(8, 0).at(T, redis))
+                .containsExactly(T, 0L, 5L, 10 * SECOND, 1L, 1L);
+        assertThat(call().window(ROOT, 5, 10 * SECOND).ask(1, 0).at(T + 4 * SECOND, redis))
+                .endsWith(0L, 6 * SECOND, 1L, 1L);
+        assertThat(call().window(ROOT, 5, 10 * SECOND).ask(5, 0).at(T + 10 * SECOND - 1, redis))
+                .endsWith(0L, 1L, 1L, 1L);
+        assertThat(call().window(ROOT, 5, 10 * SECOND).ask(5, 0).at(T + 10 * SECOND, redis))
+                .endsWith(5L, 0L, 0L, 0L);
+    }
+
+    @Test
+    void what_is_under_way_counts_from_the_end_of_its_transit() {
+        call().window(ROOT, 1, 10 * SECOND).ask(1, SECOND).at(T, redis);
+        assertThat(call().window(ROOT, 1, 10 * SECOND).ask(1, SECOND).at(T + 10 * SECOND, redis))
+                .endsWith(0L, SECOND, 1L, 1L);
+    }
+
+    @Test
+    void a_response_head_lets_a_permit_count_from_then_on_but_never_later_than_it_did() {
+        call().window(ROOT, 3, 10 * SECOND).ask(3, SECOND).at(T, redis);
+        // Two of the three were answered 0.2 s after the grant, and it is told 0.3 s later.
+        call().window(ROOT, 3, 10 * SECOND)
+                .correct(1, T + SECOND, 2, 300_000, 0)
+                .at(T + 500_000, redis);
+        assertThat(call().window(ROOT, 3, 10 * SECOND).ask(3, 0).at(T + 10_200_000, redis))
+                .endsWith(2L, 800_000L, 1L, 1L);
+        redis.flushall();
+        call().window(ROOT, 1, 10 * SECOND).ask(1, SECOND).at(T, redis);
+        call().window(ROOT, 1, 10 * SECOND).correct(1, T + SECOND, 1, 0, 0).at(T + 5 * SECOND, redis);
+        assertThat(call().window(ROOT, 1, 10 * SECOND).ask(1, 0).at(T + 11 * SECOND, redis))
+                .endsWith(1L, 0L, 0L, 0L);
+    }
+
+    @Test
+    void a_permit_given_back_is_there_at_once_and_once_only() {
+        call().window(ROOT, 2, 10 * SECOND).ask(2, SECOND).at(T, redis);
+        assertThat(call().window(ROOT, 2, 10 * SECOND)
+                        .correct(1, T + SECOND, 0, 0, -1)
+                        .ask(2, SECOND)
+                        .at(T, redis))
+                .endsWith(1L, 11 * SECOND, 1L, 1L);
+        call().window(ROOT, 2, 10 * SECOND).correct(1, T + SECOND, 0, 0, -50).at(T + 1, redis);
+        assertThat(call().window(ROOT, 2, 10 * SECOND).ask(9, 0).at(T + 1, redis))
+                .endsWith(2L, 10 * SECOND, 1L, 1L);
+    }
+
+    @Test
+    void a_correction_never_reaches_a_later_window() {
+        call().window(ROOT, 2, SECOND).ask(2, 0).at(T, redis);
+        call().window(ROOT, 2, SECOND).correct(1, T, 0, 0, 7).at(T + SECOND, redis);
+        assertThat(call().window(ROOT, 2, SECOND).ask(2, 0).at(T + SECOND, redis))
+                .endsWith(2L, 0L, 0L, 0L);
+    }
+
+    @Test
+    void a_bucket_gains_evenly_and_waits_shorter_than_a_second_are_told() { // B34
+        assertThat(call().bucket(ROOT, 1, 500_000, 0, 1).ask(2, 0).at(T, redis))
+                .containsExactly(T, 0L, 1L, 500_000L, 1L, 1L);
+        assertThat(call().bucket(ROOT, 1, 500_000, 0, 1).ask(1, 0).at(T + 499_999, redis))
+                .endsWith(0L, 1L, 1L, 1L);
+        assertThat(call().bucket(ROOT, 1, 500_000, 0, 1).ask(1, 0).at(T + 500_000, redis))
+                .endsWith(1L, 0L, 0L, 0L);
+    }
+
+    @Test
+    void a_hundred_at_twenty_per_second_are_a_hundred_and_ten_after_two_seconds_and_ten_calls() {
+        long granted = 0;
+        for (int i = 0; i < 100; i++) {
+            granted += call().bucket(ROOT, 100, 50_000, 0, 1)
+                    .ask(1, 0)
+                    .at(T, redis)
+                    .get(2);
+        }
+        for (int i = 0; i < 10; i++) {
+            granted += call().bucket(ROOT, 100, 50_000, 0, 1)
+                    .ask(1, 0)
+                    .at(T + 2 * SECOND, redis)
+                    .get(2);
+        }
+        assertThat(granted).isEqualTo(110);
+        assertThat(call().bucket(ROOT, 100, 50_000, 0, 1).ask(99, 0).at(T + 2 * SECOND, redis))
+                .endsWith(30L, 50_000L, 1L, 1L);
+    }
+
+    @Test
+    void a_rate_that_no_microsecond_divides_neither_drifts_nor_is_passed() {
+        // 7 per 3 s: 428571 3/7 µs each.
+        long granted = 0;
+        for (int i = 0; i <= 3_000; i++) {
+            granted += call().bucket(ROOT, 1, 428_571, 3, 7)
+                    .ask(1, 0)
+                    .at(T + i * 428_572L, redis)
+                    .get(2);
+        }
+        long within = 1 + 3_000L * 428_572 * 7 / 3_000_000;
+        assertThat(granted).isBetween(within - 1, within);
+    }
+
+    @Test
+    void times_of_today_are_stored_to_the_microsecond() { // B34
+        call().bucket(ROOT, 1, 1, 0, 1).ask(1, 0).at(1_799_999_999_999_999L, redis);
+        assertThat(redis.hget(ROOT, "bucket:b")).isEqualTo("1800000000000000 0");
+        call().window(LEAF, 1, 1).ask(1, 0).at(1_799_999_999_999_998L, redis);
+        assertThat(redis.hget(LEAF, "window:w1")).isEqualTo("1799999999999999 1");
+    }
+
+    @Test
+    void several_scopes_take_all_or_nothing_and_the_longest_wait_counts() {
+        assertThat(call().window(ROOT, 10, 60 * SECOND)
+                        .window(LEAF, 2, 10 * SECOND)
+                        .ask(3, 0)
+                        .at(T, redis))
+                .containsExactly(T, 0L, 0L, 2L, 10 * SECOND, 2L, 2L);
+        assertThat(redis.hget(ROOT, "window:w60000000")).isEqualTo((T + 60 * SECOND) + " 2");
+        assertThat(call().window(ROOT, 2, 60 * SECOND)
+                        .window(LEAF, 2, 10 * SECOND)
+                        .ask(1, 0)
+                        .at(T, redis))
+                .endsWith(0L, 60 * SECOND, 1L, 1L);
+        assertThat(redis.hget(LEAF, "window:w10000000")).isEqualTo((T + 10 * SECOND) + " 2");
+    }
+
+    @Test
+    void asks_of_one_batch_are_decided_in_order() {
+        ScriptCall both = call().window(ROOT, 3, SECOND);
+        assertThat(both.ask(2, 0).ask(2, 0).at(T, redis)).containsExactly(T, 0L, 2L, 0L, 0L, 0L, 1L, SECOND, 1L, 1L);
+    }
+
+    @Test
+    void heavy_demands_pay_their_cost() {
+        assertThat(call().window(ROOT, 10, SECOND).askFor(3, 1, 4, 0).at(T, redis))
+                .endsWith(2L, SECOND, 1L, 1L);
+        assertThat(call().window(ROOT, 10, SECOND).askFor(3, 1, 1, 0).at(T, redis))
+                .endsWith(2L, SECOND, 1L, 1L);
+    }
+
+    @Test
+    void a_closed_key_grants_nothing_to_anybody_and_gains_nothing() {
+        call().bucket(ROOT, 2, SECOND, 0, 1).ask(2, 0).at(T, redis);
+        assertThat(call().bucket(ROOT, 2, SECOND, 0, 1).close(ROOT, 5 * SECOND).at(T, redis))
+                .containsExactly(T, 5 * SECOND);
+        assertThat(call().process("p2").bucket(ROOT, 2, SECOND, 0, 1).ask(1, 0).at(T + 2 * SECOND, redis))
+                .endsWith(3 * SECOND, 0L, 4 * SECOND, 1L, 1L);
+        assertThat(call().bucket(ROOT, 2, SECOND, 0, 1).ask(2, 0).at(T + 6 * SECOND, redis))
+                .endsWith(1L, SECOND, 1L, 1L);
+    }
+
+    @Test
+    void the_longest_closing_wins_and_opening_ends_it() {
+        call().window(ROOT, 1, SECOND).close(ROOT, 5 * SECOND).at(T, redis);
+        assertThat(call().window(ROOT, 1, SECOND).close(ROOT, SECOND).ask(1, 0).at(T, redis))
+                .endsWith(5 * SECOND, 0L, 5 * SECOND, 1L, 0L);
+        assertThat(call().window(ROOT, 1, SECOND).close(ROOT, -1).ask(1, 0).at(T, redis))
+                .endsWith(0L, 1L, 0L, 0L, 0L);
+        assertThat(redis.hget(ROOT, "closed")).isNull();
+    }
+
+    @Test
+    void what_a_crashed_process_held_is_free_after_its_lease_and_nothing_else_is() { // B57
+        call().process("dead").lease(5 * SECOND).flight(ROOT, 3).ask(2, 0).at(T, redis);
+        call().process("alive").lease(30 * SECOND).flight(ROOT, 3).ask(1, 0).at(T, redis);
+        assertThat(call().process("alive").flight(ROOT, 3).ask(1, 0).at(T + 5 * SECOND - 1, redis))
+                .endsWith(0L, -1L, 1L, 1L);
+        assertThat(call().process("alive").flight(ROOT, 3).ask(9, 0).at(T + 5 * SECOND, redis))
+                .endsWith(2L, -1L, 1L, 1L);
+        // Late news of the dead frees nobody else's.
+        assertThat(call().process("dead").flight(ROOT, 3).hold(1, 0).ask(1, 0).at(T + 6 * SECOND, redis))
+                .endsWith(0L, -1L, 1L, 1L);
+    }
+
+    @Test
+    void a_lease_is_renewed_for_as_long_as_its_holder_says_so() { // B57
+        call().lease(5 * SECOND).flight(ROOT, 1).ask(1, 0).at(T, redis);
+        for (int i = 1; i <= 10; i++) {
+            call().lease(5 * SECOND).flight(ROOT, 1).hold(1, 1).at(T + i * 4L * SECOND, redis);
+            assertThat(call().process("other").flight(ROOT, 1).ask(1, 0).at(T + i * 4L * SECOND, redis))
+                    .endsWith(0L, -1L, 1L, 1L);
+        }
+        call().flight(ROOT, 1).hold(1, 0).at(T + 41 * SECOND, redis);
+        assertThat(call().process("other").flight(ROOT, 1).ask(1, 0).at(T + 41 * SECOND, redis))
+                .endsWith(1L, 0L, 0L, 0L);
+    }
+
+    @Test
+    void a_budget_never_refills_and_is_never_forgotten() {
+        assertThat(call().total(ROOT, 3).ask(5, 0).at(T, redis)).endsWith(3L, -1L, 1L, 1L);
+        assertThat(redis.pttl(ROOT)).isEqualTo(-1);
+        call().window(ROOT, 5, SECOND).ask(1, 0).at(T, redis);
+        assertThat(redis.pttl(ROOT)).isEqualTo(-1);
+        assertThat(call().total(ROOT, 3).correct(1, T, 0, 0, -1).ask(5, 0).at(T + 1, redis))
+                .endsWith(1L, -1L, 1L, 1L);
+    }
+
+    @Test
+    void a_key_lives_until_it_is_full_again_and_never_shorter() {
+        call().window(ROOT, 5, 10 * SECOND).ask(1, SECOND).at(T, redis);
+        assertThat(redis.pttl(ROOT)).isBetween(11_000L, 12_000L);
+        call().bucket(ROOT, 5, 1, 0, 1).ask(1, 0).at(T, redis);
+        assertThat(redis.pttl(ROOT)).isBetween(11_000L, 12_000L);
+        call().bucket(LEAF, 1, 1, 0, 1).ask(1, 0).at(T, redis);
+        assertThat(redis.pttl(LEAF)).isBetween(1L, 2_000L);
+    }
+
+    @Test
+    void an_older_batch_is_refused_and_changes_nothing() {
+        call().batch(1_000_000).window(ROOT, 5, SECOND).ask(1, 0).at(T, redis);
+        assertThatThrownBy(() ->
+                        call().batch(999_999).window(ROOT, 5, SECOND).ask(4, 0).at(T, redis))
+                .isInstanceOf(RedisCommandExecutionException.class)
+                .hasMessageContaining("STALE");
+        assertThat(redis.hget(ROOT, "window:w1000000")).endsWith(" 1");
+    }
+
+    @Test
+    void a_batch_that_nobody_waits_for_any_more_is_refused_and_changes_nothing() { // B30
+        assertThatThrownBy(() ->
+                        call().expires(T - 1).window(ROOT, 5, SECOND).ask(4, 0).at(T, redis))
+                .isInstanceOf(RedisCommandExecutionException.class)
+                .hasMessageContaining("EXPIRED " + T);
+        assertThat(redis.keys("*")).isEmpty();
+    }
+
+    @Test
+    void a_clock_that_goes_back_neither_refills_nor_stops_for_longer_than_it_went() { // B35
+        call().bucket(ROOT, 1, SECOND, 0, 1).ask(1, 0).at(T, redis);
+        assertThat(call().bucket(ROOT, 1, SECOND, 0, 1).ask(1, 0).at(T - 5 * SECOND, redis))
+                .endsWith(0L, 6 * SECOND, 1L, 1L);
+        call().window(LEAF, 1, SECOND).ask(1, 0).at(T, redis);
+        assertThat(call().window(LEAF, 1, SECOND).ask(1, 0).at(T - 5 * SECOND, redis))
+                .endsWith(0L, 6 * SECOND, 1L, 1L);
+    }
+
+    @Test
+    void many_permits_share_few_entries_and_only_wait_longer_for_it() {
+        ScriptCall first = call().window(ROOT, 1_000_000, 10 * SECOND, 10_000);
+        first.ask(1, 0).at(T + 1, redis);
+        for (int i = 0; i < 200; i++) {
+            call().window(ROOT, 1_000_000, 10 * SECOND, 10_000).ask(3, 0).at(T + 100 + i, redis);
+        }
+        assertThat(redis.hget(ROOT, "window:w10000000")).isEqualTo((T + 10 * SECOND + 10_000) + " 601");
+    }
+
+    @Test
+    void random_asks_never_pass_the_window_in_any_span() { // B59
+        Random random = new Random(59);
+        long[] grants = new long[10_000];
+        int count = 0;
+        long now = T;
+        for (int i = 0; i < 5_000; i++) {
+            now += random.nextInt(40_000);
+            List<Long> reply = call().window(ROOT, 50, SECOND)
+                    .ask(1 + random.nextInt(3), 0)
+                    .at(now, redis);
+            for (long granted = reply.get(2); granted > 0 && count < grants.length; granted--) {
+                grants[count++] = now;
+            }
+        }
+        for (int i = 50; i < count; i++) {
+            assertThat(grants[i] - grants[i - 50]).isGreaterThanOrEqualTo(SECOND);
+        }
+        assertThat(count).isGreaterThan((int) ((now - T) / SECOND * 50 * 97 / 100));
+    }
+
+    @Test
+    void the_servers_own_clock_decides_unless_another_is_given() {
+        List<Long> reply = call().window(ROOT, 1, SECOND).ask(1, 0).onServerTime(redis);
+        List<String> time = redis.time();
+        long server = Long.parseLong(time.get(0)) * SECOND + Long.parseLong(time.get(1));
+        assertThat(server - reply.get(0)).isBetween(0L, 60 * SECOND);
+    }
+
+    @Test
+    void a_key_of_another_type_is_said_and_changed_by_nothing() {
+        redis.set(ROOT, "something else");
+        assertThatThrownBy(() -> call().window(ROOT, 1, SECOND).ask(1, 0).at(T, redis))
+                .hasMessageContaining("WRONGTYPE");
+        assertThat(redis.get(ROOT)).isEqualTo("something else");
+    }
+}

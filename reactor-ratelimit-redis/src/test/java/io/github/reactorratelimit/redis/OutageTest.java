@@ -1,0 +1,280 @@
+package io.github.reactorratelimit.redis;
+
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.reactorratelimit.Demand;
+import io.github.reactorratelimit.Limit;
+import io.github.reactorratelimit.LimiterUnavailableException;
+import io.github.reactorratelimit.RateLimitedException;
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.RateLimiterSpec;
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.api.sync.RedisCommands;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
+
+/** What happens while Redis is out of order, and afterwards. */
+class OutageTest {
+
+    private static final Demand NOW = Demand.one().maxWait(Duration.ZERO);
+
+    private final RealRedis server = new RealRedis();
+    private final SwallowingProxy proxy = new SwallowingProxy(server.port());
+    private final RedisClient client = RedisClient.create("redis://127.0.0.1:" + proxy.port());
+    private final RedisCommands<String, String> direct = server.connection().sync();
+
+    @BeforeEach
+    void rejectWhileDisconnected() {
+        client.setOptions(ClientOptions.builder()
+                .disconnectedBehavior(ClientOptions.DisconnectedBehavior.REJECT_COMMANDS)
+                .build());
+    }
+
+    @AfterEach
+    void stop() {
+        client.shutdown(Duration.ZERO, ofSeconds(2));
+        proxy.close();
+        server.close();
+    }
+
+    private RedisSharing sharing() {
+        return RedisSharing.over(client.connect()).timeout(ofMillis(300)).probe(ofMillis(100));
+    }
+
+    private static RateLimiterSpec limits(Limit... limits) {
+        return RateLimiter.named("outage").limit(limits);
+    }
+
+    private static int grantedOf(int calls, RateLimiter limiter) {
+        AtomicInteger granted = new AtomicInteger();
+        Flux.range(0, calls)
+                .flatMap(
+                        i -> limiter.acquire(NOW)
+                                .doOnNext(permit -> granted.incrementAndGet())
+                                .onErrorResume(RateLimitedException.class, refused -> Mono.empty()),
+                        calls)
+                .blockLast(ofSeconds(20));
+        return granted.get();
+    }
+
+    private static void eventually(Runnable assertion) {
+        AssertionError[] last = new AssertionError[1];
+        Boolean done = Flux.interval(ofMillis(20))
+                .onBackpressureDrop()
+                .publishOn(Schedulers.boundedElastic(), 1)
+                .map(tick -> {
+                    try {
+                        assertion.run();
+                        return true;
+                    } catch (AssertionError e) {
+                        last[0] = e;
+                        return false;
+                    }
+                })
+                .filter(ok -> ok)
+                .next()
+                .timeout(ofSeconds(15), Mono.just(false))
+                .block();
+        if (!Boolean.TRUE.equals(done)) {
+            throw last[0];
+        }
+    }
+
+    private static void failsAsUnavailable(RateLimiter limiter) {
+        assertThatThrownBy(() -> limiter.acquire(NOW).block(ofSeconds(10)))
+                .isInstanceOf(LimiterUnavailableException.class);
+    }
+
+    @Test
+    void failing_open_each_process_goes_on_with_its_part_of_the_limit() { // B30
+        RateLimiter limiter = RedisRateLimiter.create(sharing().failOpen(4), limits(Limit.of(40, ofMinutes(10))));
+        proxy.swallowCalls(true);
+        assertThat(grantedOf(100, limiter)).isEqualTo(10);
+        assertThat(grantedOf(100, limiter)).isZero();
+    }
+
+    @Test
+    void failing_closed_demands_fail_with_the_reason() { // B30
+        RateLimiter limiter = RedisRateLimiter.create(sharing().failClosed(), limits(Limit.of(40, ofMinutes(10))));
+        proxy.swallowCalls(true);
+        assertThatThrownBy(() -> limiter.acquire(Demand.one()).block(ofSeconds(10)))
+                .isInstanceOf(LimiterUnavailableException.class)
+                .hasMessageContaining("did not answer within PT0.3S");
+        failsAsUnavailable(limiter);
+    }
+
+    @Test
+    void once_tripped_a_thousand_demands_cause_no_calls_but_probes() { // B30
+        RateLimiter limiter = RedisRateLimiter.create(
+                sharing().failClosed().probe(ofMinutes(10)), limits(Limit.of(40, ofMinutes(10))));
+        proxy.swallowCalls(true);
+        failsAsUnavailable(limiter);
+        proxy.swallowCalls(false);
+        for (int i = 0; i < 1_000; i++) {
+            failsAsUnavailable(limiter);
+        }
+        assertThat(direct.keys("*")).isEmpty();
+    }
+
+    @Test
+    void recovery_is_noticed_and_the_whole_limit_shared_again() {
+        RateLimiter limiter = RedisRateLimiter.create(sharing().failOpen(4), limits(Limit.of(40, ofMinutes(10))));
+        proxy.swallowCalls(true);
+        assertThat(grantedOf(100, limiter)).isEqualTo(10);
+        proxy.swallowCalls(false);
+        proxy.cut();
+        AtomicInteger more = new AtomicInteger();
+        eventually(() -> assertThat(more.addAndGet(grantedOf(100, limiter))).isEqualTo(30));
+    }
+
+    @Test
+    void a_lost_reply_counts_as_spent() {
+        RateLimiter limiter = RedisRateLimiter.create(sharing().failClosed(), limits(Limit.of(5, ofMinutes(10))));
+        assertThat(grantedOf(1, limiter)).isEqualTo(1);
+        proxy.swallowReplies(true);
+        failsAsUnavailable(limiter);
+        proxy.swallowReplies(false);
+        proxy.cut();
+        AtomicInteger more = new AtomicInteger();
+        eventually(() -> {
+            try {
+                more.addAndGet(grantedOf(10, limiter));
+            } catch (LimiterUnavailableException e) {
+                // Not yet.
+            }
+            assertThat(more).hasValue(3);
+        });
+    }
+
+    @Test
+    void a_server_that_stands_still_and_goes_on_takes_no_permits_for_those_who_have_gone() throws Exception { // B30
+        RateLimiter limiter = RedisRateLimiter.create(sharing().failClosed(), limits(Limit.of(5, ofMinutes(10))));
+        assertThat(grantedOf(1, limiter)).isEqualTo(1);
+        signal("STOP");
+        failsAsUnavailable(limiter);
+        // Long enough for the call in the server's queue to expire.
+        Mono.delay(ofMillis(500)).block();
+        signal("CONT");
+        AtomicInteger more = new AtomicInteger();
+        eventually(() -> {
+            try {
+                more.addAndGet(grantedOf(10, limiter));
+            } catch (LimiterUnavailableException e) {
+                // Not yet.
+            }
+            assertThat(more).hasValue(4);
+        });
+    }
+
+    private @Nullable String pid;
+
+    private void signal(String name) throws IOException, InterruptedException {
+        String known = pid;
+        if (known == null) {
+            known = direct.info("server").replaceAll("(?s).*process_id:(\\d+).*", "$1");
+            pid = known;
+        }
+        new ProcessBuilder("kill", "-" + name, known).inheritIO().start().waitFor();
+    }
+
+    @Test
+    void a_server_that_is_killed_and_comes_back_empty_is_a_full_limit_at_most() {
+        RateLimiter limiter = RedisRateLimiter.create(sharing().failOpen(5), limits(Limit.of(10, ofMinutes(10))));
+        assertThat(grantedOf(20, limiter)).isEqualTo(10);
+        server.restart();
+        AtomicInteger more = new AtomicInteger();
+        RateLimiter other = RedisRateLimiter.create(
+                RedisSharing.over(server.connection()).timeout(ofSeconds(5)), limits(Limit.of(10, ofMinutes(10))));
+        assertThat(grantedOf(20, other)).isEqualTo(10);
+        // This one's own books remember what it had.
+        more.addAndGet(grantedOf(20, limiter));
+        assertThat(more).hasValue(0);
+    }
+
+    @Test
+    void waiting_demands_are_neither_lost_nor_left_behind() {
+        RateLimiter limiter =
+                RedisRateLimiter.create(sharing().failOpen(1), limits(Limit.bucket(1, 100, ofSeconds(1))));
+        AtomicInteger granted = new AtomicInteger();
+        Mono<Void> all = Flux.range(0, 100)
+                .flatMap(i -> limiter.acquire(Demand.one()).doOnNext(permit -> granted.incrementAndGet()), 100)
+                .then()
+                .cache();
+        all.subscribe();
+        eventually(() -> assertThat(granted).hasValueGreaterThan(5));
+        proxy.swallowReplies(true);
+        Mono.delay(ofMillis(350)).block();
+        proxy.swallowReplies(false);
+        proxy.cut();
+        all.block(ofSeconds(20));
+        assertThat(granted).hasValue(100);
+    }
+
+    @Test
+    void a_key_of_another_type_is_an_outage_that_says_so() {
+        direct.set("reactor-ratelimit:1:{outage}:scope", "x");
+        RateLimiter limiter = RedisRateLimiter.create(sharing().failClosed(), limits(Limit.of(5, ofMinutes(10))));
+        assertThatThrownBy(() -> limiter.acquire(NOW).block(ofSeconds(10)))
+                .isInstanceOf(LimiterUnavailableException.class)
+                .hasMessageContaining("choose another prefix")
+                .hasMessageContaining("WRONGTYPE");
+        direct.del("reactor-ratelimit:1:{outage}:scope");
+        eventually(() -> assertThat(limiter.acquire(NOW)
+                        .onErrorComplete(LimiterUnavailableException.class)
+                        .blockOptional(ofSeconds(10)))
+                .isPresent());
+    }
+
+    @Test
+    void a_server_without_memory_is_an_outage_that_says_so() {
+        RateLimiter limiter = RedisRateLimiter.create(sharing().failClosed(), limits(Limit.of(5, ofMinutes(10))));
+        direct.configSet("maxmemory", "1");
+        assertThatThrownBy(() -> limiter.acquire(NOW).block(ofSeconds(10)))
+                .isInstanceOf(LimiterUnavailableException.class)
+                .hasMessageContaining("raise maxmemory");
+    }
+
+    @Test
+    void a_replica_is_an_outage_that_says_so() {
+        RateLimiter limiter = RedisRateLimiter.create(sharing().failClosed(), limits(Limit.of(5, ofMinutes(10))));
+        direct.replicaof("127.0.0.1", RealRedis.freePort());
+        assertThatThrownBy(() -> limiter.acquire(NOW).block(ofSeconds(10)))
+                .isInstanceOf(LimiterUnavailableException.class)
+                .hasMessageContaining("connect to the master");
+    }
+
+    @Test
+    void a_user_without_the_right_is_told_which_page_to_read() {
+        RateLimiter limiter = RedisRateLimiter.create(sharing().failClosed(), limits(Limit.of(5, ofMinutes(10))));
+        direct.aclSetuser(
+                "default",
+                io.lettuce.core.AclSetuserArgs.Builder.removeCommand(io.lettuce.core.protocol.CommandType.EVALSHA));
+        assertThatThrownBy(() -> limiter.acquire(NOW).block(ofSeconds(10)))
+                .isInstanceOf(LimiterUnavailableException.class)
+                .hasMessageContaining("ACL");
+    }
+
+    @Test
+    void nothing_is_left_behind_but_keys_that_end() {
+        RateLimiter limiter = RedisRateLimiter.create(sharing(), limits(Limit.of(5, ofSeconds(1))));
+        assertThat(grantedOf(5, limiter)).isEqualTo(5);
+        List<String> keys = direct.keys("*");
+        assertThat(keys)
+                .hasSize(2)
+                .allSatisfy(key -> assertThat(direct.pttl(key)).isPositive());
+    }
+}

@@ -1,0 +1,111 @@
+package io.github.reactorratelimit.redis;
+
+import static java.time.Duration.ofHours;
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.reactorratelimit.Demand;
+import io.github.reactorratelimit.Limit;
+import io.github.reactorratelimit.RateLimitedException;
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.RateLimiterSpec;
+import io.github.reactorratelimit.Scope;
+import io.lettuce.core.api.StatefulRedisConnection;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import reactor.core.publisher.Mono;
+import reactor.test.scheduler.VirtualTimeScheduler;
+
+/** One random trace of demands, once in memory and once by three processes on Redis: the same are granted. The script is told the virtual time. */
+class SameAsInMemoryTest {
+
+    private static final long T = 1_800_000_000_000_000L;
+
+    private static RealRedis server;
+    private static StatefulRedisConnection<String, String> connection;
+
+    @BeforeAll
+    static void start() {
+        server = new RealRedis();
+        connection = server.connection();
+    }
+
+    @AfterAll
+    static void stop() {
+        server.close();
+    }
+
+    static Stream<Arguments> specs() {
+        RateLimiterSpec plain = RateLimiter.named("same");
+        return Stream.of(
+                Arguments.of("window", plain.limit(Limit.of(5, ofSeconds(10)))),
+                Arguments.of("several windows", plain.limit(Limit.of(5, ofSeconds(10)), Limit.of(8, ofSeconds(60)))),
+                Arguments.of("bucket", plain.limit(Limit.bucket(7, 3, ofSeconds(4)))),
+                Arguments.of("odd bucket", plain.limit(Limit.bucket(3, 7, ofSeconds(3)))),
+                Arguments.of(
+                        "spaced window", plain.limit(Limit.of(6, ofSeconds(12)).burst(2))),
+                Arguments.of(
+                        "smooth window", plain.limit(Limit.of(4, ofSeconds(8)).smooth())),
+                Arguments.of("headroom", plain.limit(Limit.of(9, ofSeconds(10)).headroom(0.2))),
+                Arguments.of("budget", plain.limit(Limit.total(40))),
+                Arguments.of(
+                        "costs", plain.limit(Limit.bucket(20, 2, ofSeconds(1)).unit("points"))),
+                Arguments.of(
+                        "scopes",
+                        plain.limit(Limit.of(12, ofSeconds(10)))
+                                .scope(Scope.by("user").limits(Limit.of(3, ofSeconds(10))))));
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("specs")
+    void the_same_random_trace_gives_the_same_grants(String name, RateLimiterSpec spec) {
+        for (int seed = 0; seed < 3; seed++) {
+            List<Boolean> inMemory = trace(seed, spec, false);
+            List<Boolean> onRedis = trace(seed, spec, true);
+            assertThat(onRedis).as("seed %s", seed).isEqualTo(inMemory);
+            assertThat(inMemory).contains(true, false);
+        }
+    }
+
+    private static List<Boolean> trace(int seed, RateLimiterSpec spec, boolean onRedis) {
+        VirtualTimeScheduler time = VirtualTimeScheduler.create();
+        RateLimiterSpec timed = spec.scheduler(() -> time);
+        connection.sync().flushall();
+        // What one process was refused says little to the other: it is Redis that decides.
+        List<RateLimiter> limiters = onRedis
+                ? List.of(shared(timed, time), shared(timed, time), shared(timed, time))
+                : List.of(timed.build());
+        Random random = new Random(seed);
+        List<Boolean> granted = new ArrayList<>();
+        for (int i = 0; i < 150; i++) {
+            time.advanceTimeBy(ofMillis(random.nextInt(1_500)));
+            Demand demand = Demand.of("user", "u" + random.nextInt(4))
+                    .cost(1 + random.nextInt(2))
+                    .cost("points", random.nextInt(6))
+                    .maxWait(Duration.ZERO);
+            granted.add(isGranted(limiters.get(i % limiters.size()), demand));
+        }
+        limiters.forEach(RateLimiter::dispose);
+        return granted;
+    }
+
+    private static RateLimiter shared(RateLimiterSpec spec, VirtualTimeScheduler time) {
+        RedisSharing sharing = RedisSharing.over(connection).timeout(ofHours(1));
+        return spec.build(new RedisStore(sharing, spec.name(), () -> T + time.now(TimeUnit.MICROSECONDS)));
+    }
+
+    private static boolean isGranted(RateLimiter limiter, Demand demand) {
+        Mono<Boolean> answer = limiter.acquire(demand).hasElement().onErrorReturn(RateLimitedException.class, false);
+        return Boolean.TRUE.equals(answer.block(ofSeconds(10)));
+    }
+}

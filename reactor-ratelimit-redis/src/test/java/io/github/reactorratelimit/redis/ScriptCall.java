@@ -1,0 +1,156 @@
+package io.github.reactorratelimit.redis;
+
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.api.sync.RedisCommands;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** One call of the script, put together by hand, with the clock as an argument. Times are microseconds. */
+final class ScriptCall {
+
+    private static long batches;
+
+    private final Map<String, Integer> keys = new LinkedHashMap<>();
+    private final List<String> limits = new ArrayList<>();
+    private final List<String> closings = new ArrayList<>();
+    private final List<String> holdings = new ArrayList<>();
+    private final List<String> corrections = new ArrayList<>();
+    private final List<String> asks = new ArrayList<>();
+    private int limitCount;
+    private int closingCount;
+    private int holdingCount;
+    private int correctionCount;
+    private int askCount;
+    private String process = "p1";
+    private long lease = 30_000_000;
+    private long expires;
+    private long batch = ++batches;
+
+    private int key(String name) {
+        return keys.computeIfAbsent(name, fresh -> keys.size() + 1);
+    }
+
+    ScriptCall process(String id) {
+        process = id;
+        return this;
+    }
+
+    ScriptCall lease(long micros) {
+        lease = micros;
+        return this;
+    }
+
+    ScriptCall expires(long at) {
+        expires = at;
+        return this;
+    }
+
+    ScriptCall batch(long number) {
+        batch = number;
+        return this;
+    }
+
+    ScriptCall window(String key, long permits, long span) {
+        return window(key, permits, span, 1);
+    }
+
+    ScriptCall window(String key, long permits, long span, long grain) {
+        return limit(key, "window:w" + span, "window", permits, span, grain);
+    }
+
+    ScriptCall bucket(String key, long burst, long micros, long rest, long rate) {
+        return limit(key, "bucket:b", "bucket", burst, micros, rest, rate, burst, 0);
+    }
+
+    ScriptCall flight(String key, long permits) {
+        return limit(key, "flight:f", "flight", permits);
+    }
+
+    ScriptCall total(String key, long permits) {
+        return limit(key, "total:t", "total", permits);
+    }
+
+    ScriptCall limit(String key, String field, String kind, long... figures) {
+        limitCount++;
+        limits.add("" + key(key));
+        limits.add(field);
+        limits.add(kind);
+        add(limits, figures);
+        return this;
+    }
+
+    ScriptCall close(String key, long micros) {
+        closingCount++;
+        add(closings, key(key), micros);
+        return this;
+    }
+
+    ScriptCall hold(int limit, long held) {
+        holdingCount++;
+        add(holdings, limit, held);
+        return this;
+    }
+
+    ScriptCall correct(int limit, long base, long counted, long age, long delta) {
+        correctionCount++;
+        add(corrections, limit, base, counted, age, delta);
+        return this;
+    }
+
+    /** Asks for one or more permits of the limits given so far, at the price of 1 each. */
+    ScriptCall ask(long times, long transit) {
+        long[] parts = new long[limitCount * 3];
+        for (int i = 0; i < limitCount; i++) {
+            parts[i * 3] = i + 1L;
+            parts[i * 3 + 1] = 1;
+            parts[i * 3 + 2] = transit;
+        }
+        return askFor(times, parts);
+    }
+
+    ScriptCall askFor(long times, long... parts) {
+        askCount++;
+        add(asks, times, keys.size());
+        for (int key : keys.values()) {
+            add(asks, key);
+        }
+        add(asks, parts.length / 3);
+        add(asks, parts);
+        return this;
+    }
+
+    private static void add(List<String> words, long... figures) {
+        for (long figure : figures) {
+            words.add(Long.toString(figure));
+        }
+    }
+
+    /** The reply at this time: now, what keys are closed for, and of each ask the permits, the wait, the key and the limit. */
+    List<Long> at(long now, RedisCommands<String, String> redis) {
+        return run(Long.toString(now), redis);
+    }
+
+    List<Long> onServerTime(RedisCommands<String, String> redis) {
+        return run("", redis);
+    }
+
+    private List<Long> run(String now, RedisCommands<String, String> redis) {
+        List<String> names = new ArrayList<>(List.of("{t}:process:" + process));
+        names.addAll(keys.keySet());
+        List<String> words = new ArrayList<>(List.of(now, "" + batch, "" + expires, process, "" + lease));
+        section(words, limitCount, limits);
+        section(words, closingCount, closings);
+        section(words, holdingCount, holdings);
+        section(words, correctionCount, corrections);
+        section(words, askCount, asks);
+        return redis.eval(
+                DecideScript.TEXT, ScriptOutputType.MULTI, names.toArray(String[]::new), words.toArray(String[]::new));
+    }
+
+    private static void section(List<String> words, int count, List<String> section) {
+        words.add("" + count);
+        words.addAll(section);
+    }
+}

@@ -1,0 +1,174 @@
+package io.github.reactorratelimit;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
+
+/**
+ * Where the books of limits are kept that several processes share; for those who write a store, not for those who use one.
+ * The limiter keeps its waiting lines to itself, has at most one call under way, and asks in it for everything that can be
+ * used. Times are nanoseconds, all figures are whole.
+ */
+public interface LimitStore {
+
+    /**
+     * Decides a batch atomically: closings, holdings and corrections first, then the asks in order. Its error makes the
+     * limiter go by {@link Terms#processes}; its message should say what to do.
+     *
+     * @param batch what one process tells and asks
+     * @return one reply; cancelled when its time is over
+     */
+    Mono<Reply> decide(Batch batch);
+
+    /**
+     * How a scope key is called in the store. Called once per key, under the limiter's monitor: a pure function.
+     *
+     * @param attributes the key's attributes from broad to narrow; empty for the root
+     * @return its name
+     */
+    String key(Map<String, String> attributes);
+
+    /**
+     * What is agreed on.
+     *
+     * @return the terms, always the same
+     */
+    Terms terms();
+
+    /**
+     * What a limiter and its store agree on.
+     *
+     * @param timeout after which a call counts as lost
+     * @param lease for how long what is in flight is held without another word; renewed at a third of it
+     * @param probe how often a store that is out of order is asked whether it works again
+     * @param processes how many processes share the limits while it doesn't, each going on with its part of them; 0 if
+     *     demands are to fail then
+     */
+    record Terms(Duration timeout, Duration lease, Duration probe, int processes) {}
+
+    /** What a limit's books look like. */
+    enum Kind {
+        /** No more than {@code permits} in any span. */
+        WINDOW,
+        /** At most {@code permits} at once, and so many as its rate gives. */
+        BUCKET,
+        /** At most {@code permits} held. */
+        FLIGHT,
+        /** At most {@code permits} ever. */
+        TOTAL
+    }
+
+    /**
+     * One limit's books for one key.
+     *
+     * @param key the place of its key in {@link Batch#keys}
+     * @param unit what is counted
+     * @param lane whose share it is, null for the whole limit
+     * @param kind its kind
+     * @param permits how many
+     * @param spanNanos of a window, margin included; else 0
+     * @param ratePermits of a bucket: so many
+     * @param rateNanos per so long
+     * @param initial of a bucket: what it holds at the start
+     * @param borrows whether a bucket grants what is heavier than itself when it is full
+     */
+    record Books(
+            int key,
+            String unit,
+            @Nullable String lane,
+            Kind kind,
+            long permits,
+            long spanNanos,
+            long ratePermits,
+            long rateNanos,
+            long initial,
+            boolean borrows) {}
+
+    /**
+     * What one process tells and asks at once.
+     *
+     * @param number rises with every batch of a limiter
+     * @param sentAtNanos when it is sent, on this process's own clock
+     * @param keys the scope keys, by their names
+     * @param books the limits that the rest refers to by their places
+     * @param closings closed or opened keys
+     * @param holdings what is in flight
+     * @param corrections of what was granted before
+     * @param asks what is asked for
+     */
+    record Batch(
+            long number,
+            long sentAtNanos,
+            List<String> keys,
+            List<Books> books,
+            List<Closing> closings,
+            List<Holding> holdings,
+            List<Correction> corrections,
+            List<Ask> asks) {}
+
+    /**
+     * A key is closed for everybody.
+     *
+     * @param key its place
+     * @param nanos for how long at least; -1 opens it
+     */
+    record Closing(int key, long nanos) {}
+
+    /**
+     * What the process holds now, whatever it was before.
+     *
+     * @param books the place of the limit
+     * @param held how many
+     */
+    record Holding(int books, long held) {}
+
+    /**
+     * Corrects what was granted before.
+     *
+     * @param books the place of the limit
+     * @param baseNanos what it counts from, on the store's clock
+     * @param counted how much of that counts from an earlier time
+     * @param ageNanos how long ago that is; negative if it is to come
+     * @param delta what it costs more, or less
+     */
+    record Correction(int books, long baseNanos, long counted, long ageNanos, long delta) {}
+
+    /**
+     * One permit's cost in one limit.
+     *
+     * @param books the place of the limit
+     * @param cost positive
+     * @param transitNanos how much later than the grant it counts from
+     */
+    record Part(int books, long cost, long transitNanos) {}
+
+    /**
+     * Some permits of a kind.
+     *
+     * @param times how many are wanted, as many as possible of them
+     * @param keys the places of the keys that must be open
+     * @param parts what each takes
+     */
+    record Ask(int times, List<Integer> keys, List<Part> parts) {}
+
+    /**
+     * What became of an ask.
+     *
+     * @param granted how many
+     * @param waitNanos how long the next one has to wait, -1 if that is not a matter of time
+     * @param key the place of the key that says so; -1 if nothing does
+     * @param books the place of the limit that says so; -1 if the key is closed, or nothing does
+     */
+    record Answer(int granted, long waitNanos, int key, int books) {}
+
+    /**
+     * What a batch is answered.
+     *
+     * @param atNanos when it was decided, on the store's clock
+     * @param closedNanos for how long each key is closed
+     * @param answers one per ask
+     */
+    record Reply(long atNanos, List<Long> closedNanos, List<Answer> answers) {}
+}

@@ -1,0 +1,332 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.LimitStore.Answer;
+import io.github.reactorratelimit.LimitStore.Batch;
+import io.github.reactorratelimit.LimitStore.Reply;
+import io.github.reactorratelimit.StoreCall.Asked;
+import io.github.reactorratelimit.StoreCall.Group;
+import io.github.reactorratelimit.Ticket.Stage;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The local half of limits that a store keeps for many processes; under the monitor. Whoever would be granted here, by this
+ * process's own books, is asked for there: at most one call is under way, and everybody who comes meanwhile goes into the
+ * next. The refused stand in line again where they stood, and nobody asks for their key before the time that the store told.
+ *
+ * <pre>
+ *   SHARED ──a call is lost──► DIVIDING ──limits are──► ALONE   (each process has its part of the limits)
+ *     ▲                                                   │ a probe is answered
+ *     └──────── limits are whole ──── JOINING ◄───────────┘
+ *   SHARED ──a call is lost──► CLOSED (demands fail) ──a probe is answered──► SHARED
+ * </pre>
+ */
+final class Sharing {
+
+    enum Mode {
+        SHARED,
+        DIVIDING,
+        ALONE,
+        JOINING,
+        CLOSED
+    }
+
+    /** The most that one call asks for. */
+    private static final int CALL = 8_192;
+    /** When to ask again for what only another process can give back. */
+    private static final long AGAIN_NANOS = 50_000_000L;
+
+    /** When something has to be told although nobody asks: a lease, a probe. */
+    static final class Round extends Timed {}
+
+    private final LimitStore store;
+    private final Settings settings;
+    private final Tree tree;
+    private final Timers timers;
+    private final Turns turns;
+    private final WaitingRoom room;
+    private final StoreNews news;
+    private final Round round = new Round();
+    private final ArrayDeque<Asked> asked = new ArrayDeque<>();
+    private final long timeoutNanos;
+
+    private Mode mode = Mode.SHARED;
+    private @Nullable StoreCall call;
+    private @Nullable Throwable failure;
+    private boolean roundDue;
+    private boolean roundProbes;
+    private boolean disposed;
+    private @Nullable StoreCall overdue;
+    /** By how many the limits are to be divided from now on; 0 for no change. */
+    private int division;
+
+    private long number;
+
+    Sharing(LimitStore store, Settings settings, Tree tree, Timers timers, Turns turns, WaitingRoom room) {
+        this.store = store;
+        this.settings = settings;
+        this.tree = tree;
+        this.timers = timers;
+        this.turns = turns;
+        this.room = room;
+        this.news = new StoreNews();
+        this.timeoutNanos = Exact.nanos(store.terms().timeout());
+    }
+
+    LimitStore store() {
+        return store;
+    }
+
+    Mode mode() {
+        return mode;
+    }
+
+    StoreNews news() {
+        return news;
+    }
+
+    @Nullable
+    Throwable failure() {
+        return failure;
+    }
+
+    boolean isDisposed() {
+        return disposed;
+    }
+
+    void dispose() {
+        disposed = true;
+    }
+
+    /** A permit is given back, used or not. */
+    void released(Ticket ticket, Node leaf, boolean refund) {
+        if (ticket.standing() == null) {
+            return;
+        }
+        if (refund) {
+            news.returned(ticket);
+        }
+        news.held(leaf);
+    }
+
+    /** Whether those who fit here have to be asked for there. */
+    boolean decides() {
+        return mode != Mode.ALONE;
+    }
+
+    /** Whether other limits are about to come into force. */
+    boolean isChanging() {
+        return mode == Mode.DIVIDING || mode == Mode.JOINING;
+    }
+
+    /** Whether nobody else can be asked for now. */
+    boolean isFull() {
+        return switch (mode) {
+            case SHARED -> asked.size() >= CALL;
+            case DIVIDING, JOINING, CLOSED -> true;
+            case ALONE -> false;
+        };
+    }
+
+    /** Asks for a ticket that has been taken for here. */
+    void ask(Ticket ticket, long deadline) {
+        asked.add(new Asked(ticket, deadline));
+    }
+
+    // ---------------------------------------------------------------------------------------------------- calling
+
+    /** The next call, if there is something to tell or to ask and none is under way. */
+    @Nullable
+    StoreCall next(long now) {
+        boolean probing = mode == Mode.ALONE || mode == Mode.CLOSED;
+        boolean some = roundDue || (!probing && (!asked.isEmpty() || news.isSome()));
+        if (call != null || !some || mode == Mode.DIVIDING || mode == Mode.JOINING) {
+            return null;
+        }
+        StoreCall next = new StoreCall(new StoreDraft(tree, store, settings.lanes()));
+        List<Asked> waiting = new ArrayList<>(asked);
+        asked.clear();
+        for (Asked one : waiting) {
+            if (one.ticket().stage == Stage.ASKED) {
+                next.ask(room.place(one.ticket()), one);
+            }
+        }
+        List<LimitStore.Ask> asks = next.asks();
+        next.batch = new Batch(
+                ++number,
+                now,
+                next.draft.keys,
+                next.draft.books,
+                news.closings(now, next.draft),
+                news.holdings(next, roundDue),
+                news.corrections(now, next),
+                asks);
+        roundDue = false;
+        setRound(now);
+        call = next;
+        timers.set(next, Exact.add(now, timeoutNanos));
+        return next;
+    }
+
+    /** The next round is not put off by what is called meanwhile. */
+    private void setRound(long now) {
+        boolean probing = mode == Mode.ALONE || mode == Mode.CLOSED;
+        boolean wanted = probing || news.holds();
+        if (!wanted || probing != roundProbes) {
+            timers.remove(round);
+        }
+        if (wanted && round.place == Timed.NOWHERE) {
+            long nanos = probing
+                    ? Exact.nanos(store.terms().probe())
+                    : Exact.nanos(store.terms().lease()) / 3;
+            roundProbes = probing;
+            timers.set(round, Exact.add(now, nanos));
+        }
+    }
+
+    void roundDue() {
+        roundDue = true;
+    }
+
+    /** Its time is over; who hears of it from outside has to give it up. */
+    void overdue(long now, StoreCall late) {
+        if (ends(late)) {
+            overdue = late;
+            lost(
+                    now,
+                    late,
+                    new IllegalStateException(
+                            "the store did not answer within " + store.terms().timeout()));
+        }
+    }
+
+    /** Whether something is left to do outside. */
+    boolean isSome() {
+        return overdue != null || division > 0;
+    }
+
+    /** By how many the limits are to be divided from now on, once; 0 for no change. */
+    int takeDivision() {
+        int wanted = division;
+        division = 0;
+        return wanted;
+    }
+
+    /** The call to be given up, once. */
+    @Nullable
+    StoreCall takeOverdue() {
+        StoreCall late = overdue;
+        overdue = null;
+        return late;
+    }
+
+    /** Whether this is the call under way; it isn't any more. */
+    boolean ends(StoreCall ended) {
+        if (call != ended) {
+            return false;
+        }
+        timers.remove(ended);
+        call = null;
+        return true;
+    }
+
+    // --------------------------------------------------------------------------------------------------- answered
+
+    /** Grants what was granted, and lets the others wait for as long as they were told. */
+    void answered(long now, StoreCall ended, Reply reply) {
+        news.told(ended, reply);
+        if (mode == Mode.ALONE) {
+            mode = Mode.JOINING;
+            division = 1;
+        } else if (mode == Mode.CLOSED) {
+            mode = Mode.SHARED;
+        }
+        for (int key = 0; key < ended.draft.nodes.size(); key++) {
+            long closed = reply.closedNanos().get(key);
+            Node node = ended.draft.nodes.get(key);
+            if (closed > 0 && !node.forgotten) {
+                room.closedElsewhere(now, node, closed);
+            }
+        }
+        for (int i = 0; i < ended.groups.size(); i++) {
+            answered(now, ended, ended.groups.get(i), reply.answers().get(i), reply.atNanos());
+        }
+        setRound(now);
+    }
+
+    private void answered(long now, StoreCall ended, Group group, Answer answer, long at) {
+        Standing standing = new Standing(group.slot(), group.demand(), group.phase(), at, null);
+        int left = answer.granted();
+        List<Asked> refused = new ArrayList<>(0);
+        for (Asked one : group.asked()) {
+            if (one.ticket().stage == Stage.ASKED) {
+                if (left > 0) {
+                    left--;
+                    room.grantAsked(now, one.ticket(), standing);
+                } else {
+                    refused.add(one);
+                }
+            }
+        }
+        // Whoever was cancelled before the answer gives back what it got.
+        news.returned(standing, left);
+        if (!refused.isEmpty()) {
+            refused(now, ended, answer, refused);
+        }
+    }
+
+    private void refused(long now, StoreCall ended, Answer answer, List<Asked> refused) {
+        Limit limit = answer.books() < 0 ? null : ended.draft.limits.get(answer.books());
+        boolean forGood = limit != null && limit.kind() == Limit.Kind.TOTAL;
+        boolean timed = answer.waitNanos() >= 0;
+        long until = Exact.add(now, timed ? Math.max(1, answer.waitNanos()) : AGAIN_NANOS);
+        if (answer.key() >= 0 && !forGood) {
+            int lane = answer.books() < 0 ? -1 : ended.draft.lanes.get(answer.books());
+            ended.draft
+                    .nodes
+                    .get(answer.key())
+                    .refused(until, lane, refused.get(0).ticket().demand, limit);
+        }
+        for (int i = refused.size() - 1; i >= 0; i--) {
+            Asked one = refused.get(i);
+            room.refuseAsked(now, one, forGood ? Exact.NEVER : until, timed, limit);
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------------------- lost
+
+    /** The call is lost: what it asked for counts there as spent, and nobody here got it. */
+    void lost(long now, StoreCall ended, Throwable why) {
+        news.lost(ended);
+        failure = why;
+        if (mode == Mode.SHARED) {
+            division = store.terms().processes();
+            mode = division > 0 ? Mode.DIVIDING : Mode.CLOSED;
+        }
+        tree.root.forgetRefusals();
+        tree.nodes().forEach(Node::forgetRefusals);
+        List<Asked> all = new ArrayList<>();
+        ended.groups.forEach(group -> all.addAll(group.asked()));
+        all.addAll(asked);
+        asked.clear();
+        for (int i = all.size() - 1; i >= 0; i--) {
+            Asked one = all.get(i);
+            if (one.ticket().stage == Stage.ASKED) {
+                room.putBack(now, one);
+            }
+        }
+        if (mode == Mode.CLOSED) {
+            room.failWaiting(now, tree.root, why);
+        }
+        setRound(now);
+    }
+
+    /** Limits are divided, or whole again. */
+    void changed(long now) {
+        mode = mode == Mode.DIVIDING ? Mode.ALONE : mode == Mode.JOINING ? Mode.SHARED : mode;
+        setRound(now);
+        turns.touchAll(now, tree.root);
+    }
+}

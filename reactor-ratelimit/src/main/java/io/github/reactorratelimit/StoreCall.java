@@ -1,0 +1,62 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.Booking.Phase;
+import io.github.reactorratelimit.LimitStore.Ask;
+import io.github.reactorratelimit.LimitStore.Batch;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import reactor.core.Disposable;
+import reactor.core.Disposables;
+
+/** One call of a store: who waits for its reply, and what it told. It is due when it counts as lost. */
+final class StoreCall extends Timed {
+
+    /** A ticket that is asked for, and until when it may wait if it is refused. */
+    record Asked(Ticket ticket, long deadline) {}
+
+    /** Permits of one place and cost are asked for together. */
+    record Group(Slot slot, Demand demand, Phase phase, List<Asked> asked) {}
+
+    final StoreDraft draft;
+    final List<Group> groups = new ArrayList<>();
+    final List<Standing> moved = new ArrayList<>();
+    final Disposable.Swap subscription = Disposables.swap();
+
+    private final Map<Object, Group> byKind = new LinkedHashMap<>();
+    private @Nullable Group latest;
+
+    @Nullable
+    Batch batch;
+
+    StoreCall(StoreDraft draft) {
+        this.draft = draft;
+    }
+
+    void ask(Slot slot, Asked one) {
+        Ticket ticket = one.ticket;
+        Group group = latest;
+        if (group == null || group.slot != slot || group.demand != ticket.demand || group.phase != ticket.phase) {
+            group = byKind.computeIfAbsent(
+                    Arrays.asList(slot, ticket.phase, ticket.demand.costs()),
+                    kind -> new Group(slot, ticket.demand, ticket.phase, new ArrayList<>()));
+            latest = group;
+        }
+        group.asked.add(one);
+    }
+
+    List<Ask> asks() {
+        groups.addAll(byKind.values());
+        List<Ask> asks = new ArrayList<>(groups.size());
+        for (Group group : groups) {
+            asks.add(new Ask(
+                    group.asked.size(),
+                    draft.path(group.slot.node),
+                    draft.parts(group.slot, group.demand, group.phase)));
+        }
+        return asks;
+    }
+}

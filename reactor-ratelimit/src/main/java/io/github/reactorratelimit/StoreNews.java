@@ -1,0 +1,278 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.Booking.Phase;
+import io.github.reactorratelimit.LimitStore.Closing;
+import io.github.reactorratelimit.LimitStore.Correction;
+import io.github.reactorratelimit.LimitStore.Holding;
+import io.github.reactorratelimit.LimitStore.Part;
+import io.github.reactorratelimit.LimitStore.Reply;
+import io.github.reactorratelimit.StoreCall.Asked;
+import io.github.reactorratelimit.StoreCall.Group;
+import java.util.ArrayList;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** What a store is to be told with the next call; under the monitor. */
+final class StoreNews {
+
+    private record Settled(Standing standing, String unit, long delta) {}
+
+    private final Map<Node, Boolean> closed = new LinkedHashMap<>();
+    private final List<Standing> moving = new ArrayList<>();
+    private final Set<Standing> returning = new LinkedHashSet<>();
+    private final List<Settled> settled = new ArrayList<>();
+    /** Keys of which this process may hold something in flight, and those of them where that has changed. */
+    private final Set<Node> holding = new LinkedHashSet<>();
+
+    private final Set<Node> changed = new LinkedHashSet<>();
+    /** Told in the call under way; to be told again if it is lost. */
+    private Map<Node, Boolean> closedInCall = new LinkedHashMap<>();
+
+    boolean isSome() {
+        return !closed.isEmpty()
+                || !moving.isEmpty()
+                || !returning.isEmpty()
+                || !settled.isEmpty()
+                || !changed.isEmpty();
+    }
+
+    boolean holds() {
+        return !holding.isEmpty();
+    }
+
+    void closed(Node node, boolean opened) {
+        closed.put(node, opened);
+    }
+
+    /** The response head is here, or the request is written: it counts from an earlier time than it would have. */
+    void moved(long now, Ticket ticket, Phase to) {
+        Standing standing = ticket.standing();
+        if (standing == null || to == Phase.ENDED || !hasWindow(standing.slot)) {
+            return;
+        }
+        Standing from = settledIn(standing);
+        Standing next = from.to;
+        if (next == null || next.phase != to || next.told) {
+            next = new Standing(from.slot, from.demand, to, now, from);
+            from.to = next;
+            moving.add(next);
+        }
+        next.moving++;
+        next.at = now;
+        ticket.standing(next);
+    }
+
+    /** Where a permit stands in what was told so far: it leaves those that are still to be moved. */
+    private static Standing settledIn(Standing standing) {
+        Standing from = standing.from;
+        if (from == null || standing.told) {
+            return standing;
+        }
+        standing.moving--;
+        return from;
+    }
+
+    private static boolean hasWindow(Slot slot) {
+        for (Node node = slot.node; node != null; node = node.parent) {
+            for (Meter meter : node.meters) {
+                if (meter.limit.kind() == Limit.Kind.WINDOW) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    void returned(Ticket ticket) {
+        Standing standing = ticket.standing();
+        if (standing != null) {
+            returned(settledIn(standing), 1);
+        }
+    }
+
+    void returned(Standing standing, int count) {
+        if (count > 0) {
+            standing.returned += count;
+            returning.add(standing);
+        }
+    }
+
+    void settled(Ticket ticket, String unit, long delta) {
+        Standing standing = ticket.standing();
+        if (standing != null) {
+            settled.add(new Settled(standing, unit, delta));
+        }
+    }
+
+    /** What is held in flight has changed on the path of this key. */
+    void held(Node leaf) {
+        for (Node node = leaf; node != null; node = node.parent) {
+            if (hasFlight(node)) {
+                holding.add(node);
+                changed.add(node);
+            }
+        }
+    }
+
+    /** This process may hold something on the path of this key from now on. */
+    void holding(Node leaf) {
+        for (Node node = leaf; node != null; node = node.parent) {
+            if (hasFlight(node)) {
+                holding.add(node);
+            }
+        }
+    }
+
+    private static boolean holdsSome(Node node) {
+        for (Meter meter : node.meters) {
+            if (meter instanceof InFlightMeter flight && flight.held() > 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static boolean hasFlight(Node node) {
+        for (Meter meter : node.meters) {
+            if (meter instanceof InFlightMeter) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    // ---------------------------------------------------------------------------------------------------- telling
+
+    List<Closing> closings(long now, StoreDraft draft) {
+        List<Closing> all = new ArrayList<>(closed.size());
+        closed.forEach((node, opened) -> {
+            long left = node.gate.closedUntil - now;
+            if (opened || left > 0) {
+                draft.mentionAll(node);
+                all.add(new Closing(draft.key(node), node.gate.isClosed(now) ? left : -1));
+            }
+        });
+        closedInCall = new LinkedHashMap<>(closed);
+        closed.clear();
+        return all;
+    }
+
+    /** Of the keys that changed, or of all: what is held here without what this call asks for. */
+    List<Holding> holdings(StoreCall call, boolean all) {
+        IdentityHashMap<Meter, Long> asking = new IdentityHashMap<>();
+        for (Group group : call.groups) {
+            for (Node node = group.slot().node; node != null; node = node.parent) {
+                add(asking, node.meters, group);
+                add(asking, node.shares[group.slot().lane], group);
+            }
+        }
+        List<Holding> held = new ArrayList<>();
+        for (Node node : new ArrayList<>(all ? holding : changed)) {
+            holdings(call.draft, node, node.meters, -1, asking, held);
+            for (int lane = 0; lane < node.shares.length; lane++) {
+                holdings(call.draft, node, node.shares[lane], lane, asking, held);
+            }
+        }
+        holding.removeIf(node -> !holdsSome(node));
+        changed.clear();
+        return held;
+    }
+
+    private static void add(IdentityHashMap<Meter, Long> asking, Meter[] meters, Group group) {
+        for (Meter meter : meters) {
+            if (meter instanceof InFlightMeter) {
+                long cost = 0;
+                for (Asked one : group.asked()) {
+                    cost += one.ticket().demand.costFor(meter);
+                }
+                asking.merge(meter, cost, Long::sum);
+            }
+        }
+    }
+
+    private static void holdings(
+            StoreDraft draft,
+            Node node,
+            Meter[] meters,
+            int lane,
+            IdentityHashMap<Meter, Long> asking,
+            List<Holding> into) {
+        for (Meter meter : meters) {
+            if (meter instanceof InFlightMeter flight) {
+                long held = flight.held() - asking.getOrDefault(meter, 0L);
+                into.add(new Holding(draft.place(node, meter, lane), held));
+            }
+        }
+    }
+
+    List<Correction> corrections(long now, StoreCall call) {
+        List<Correction> all = new ArrayList<>();
+        for (Standing to : moving) {
+            Standing from = to.from;
+            if (from != null && from.isKnown() && to.moving > 0) {
+                to.told = true;
+                to.at = now - to.at;
+                call.moved.add(to);
+                for (Part part : call.draft.parts(from.slot, from.demand, from.phase)) {
+                    Limit limit = call.draft.limits.get(part.books());
+                    if (call.draft.books.get(part.books()).kind() == LimitStore.Kind.WINDOW) {
+                        long age = to.at - StoreDraft.transit(limit, to.phase);
+                        long base = Exact.add(from.at, part.transitNanos());
+                        all.add(new Correction(part.books(), base, to.moving * part.cost(), age, 0));
+                    }
+                }
+            }
+        }
+        moving.clear();
+        for (Standing standing : returning) {
+            deltas(call.draft, standing, null, -standing.returned, all);
+            standing.returned = 0;
+        }
+        returning.clear();
+        for (Settled one : settled) {
+            deltas(call.draft, one.standing, one.unit, one.delta, all);
+        }
+        settled.clear();
+        return all;
+    }
+
+    /** What it costs more or less: of one unit, or so many times all that it cost. */
+    private static void deltas(
+            StoreDraft draft, Standing standing, @Nullable String unit, long delta, List<Correction> into) {
+        if (!standing.isKnown()) {
+            return;
+        }
+        for (Part part : draft.parts(standing.slot, standing.demand, standing.phase)) {
+            LimitStore.Books books = draft.books.get(part.books());
+            boolean counted = books.kind() != LimitStore.Kind.FLIGHT;
+            if (counted && (unit == null || unit.equals(books.unit()))) {
+                long change = unit == null ? delta * part.cost() : delta;
+                into.add(new Correction(part.books(), Exact.add(standing.at, part.transitNanos()), 0, 0, change));
+            }
+        }
+    }
+
+    /** The call was answered: what it moved is known to stand where it was moved to. */
+    void told(StoreCall call, Reply reply) {
+        for (Standing moved : call.moved) {
+            moved.at = reply.atNanos() - moved.at;
+            moved.from = null;
+        }
+        closedInCall.clear();
+    }
+
+    /** The call was lost: closings and holdings are told again; what it corrected is left as the store has it. */
+    void lost(StoreCall call) {
+        closedInCall.forEach(closed::putIfAbsent);
+        closedInCall.clear();
+        changed.addAll(holding);
+        for (Group group : call.groups) {
+            held(group.slot().node);
+        }
+    }
+}
