@@ -1,8 +1,12 @@
 package io.github.reactorratelimit.examples.simulation;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import io.github.reactorratelimit.RateLimiter;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.slf4j.LoggerFactory;
 
 /**
  * All that was simulated.
@@ -45,7 +49,19 @@ record Results(List<AtServer> servers, List<AtDistance> distances, List<Outcome>
         }
     }
 
+    /** Without a line in the log for each of the thousand throttles. */
     static Results simulate() {
+        Logger log = (Logger) LoggerFactory.getLogger(RateLimiter.class);
+        Level before = log.getLevel();
+        log.setLevel(Level.OFF);
+        try {
+            return simulated();
+        } finally {
+            log.setLevel(before);
+        }
+    }
+
+    private static Results simulated() {
         List<AtServer> telling = Service.all().stream().map(Results::telling).toList();
         List<AtServer> servers = new ArrayList<>(telling);
         telling.forEach(told -> servers.add(silent(told)));
