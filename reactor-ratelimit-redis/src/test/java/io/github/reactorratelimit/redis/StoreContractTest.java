@@ -38,8 +38,7 @@ class StoreContractTest extends RateLimiterContract {
         connection.sync().flushall();
         RedisSharing sharing = RedisSharing.over(connection).timeout(ofHours(1));
         RateLimiterSpec timed = spec.scheduler(() -> time);
-        return timed.build(
-                new RedisStore(sharing, spec.name(), () -> START_MICROS + time.now(TimeUnit.MICROSECONDS)));
+        return timed.build(new RedisStore(sharing, spec.name(), () -> START_MICROS + time.now(TimeUnit.MICROSECONDS)));
     }
 
     @Override

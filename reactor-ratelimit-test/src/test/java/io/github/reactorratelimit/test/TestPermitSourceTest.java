@@ -262,36 +262,4 @@ class TestPermitSourceTest {
             assertThat(ask.state()).isEqualTo(granted.get() == 1 ? State.GRANTED : State.CANCELLED);
         }
     }
-
-    @Test
-    void permits_that_are_open_and_demands_that_wait_are_told() {
-        TestPermitSource source = TestPermitSource.granting();
-        Permit first = Objects.requireNonNull(source.acquire(SEARCH).block());
-        Objects.requireNonNull(source.acquire(SEARCH).block()).complete(RateLimitSignal.none(200));
-        Disposable waiting = source.hold().acquire(SEARCH).subscribe();
-        source.refuse(() -> new IllegalStateException("no")).acquire(SEARCH).subscribe(permit -> {}, error -> {});
-
-        RateLimitAssertions.assertThat(source).demands(4);
-        assertThatThrownBy(() -> RateLimitAssertions.assertThat(source).isBalanced())
-                .isInstanceOf(AssertionError.class)
-                .hasMessage("""
-                        Expecting every permit to be released and nobody to wait, but of 4 demands these are open:
-                          #1 Demand{1 requests by endpoint} GRANTED
-                          #3 Demand{1 requests by endpoint} WAITING""");
-        first.release();
-        waiting.dispose();
-        RateLimitAssertions.assertThat(source).isBalanced();
-    }
-
-    @Test
-    void a_wrong_number_of_demands_is_told_with_all_of_them() {
-        TestPermitSource source = TestPermitSource.granting();
-        source.acquire(SEARCH).subscribe();
-
-        assertThatThrownBy(() -> RateLimitAssertions.assertThat(source).demands(2))
-                .isInstanceOf(AssertionError.class)
-                .hasMessage("""
-                        Expecting 2 demands, but there were 1:
-                          Demand{1 requests by endpoint} GRANTED""");
-    }
 }
