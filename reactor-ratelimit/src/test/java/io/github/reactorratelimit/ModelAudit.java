@@ -54,7 +54,7 @@ final class ModelAudit {
                                     .mapToLong(one -> one.cost(limit))
                                     .sum());
                 case TOTAL -> isWithin(limit, sum(upTo, limit, Long.MIN_VALUE));
-                case LEARNED -> throw new IllegalStateException("nobody configures that: " + limit);
+                case CALENDAR, LEARNED -> throw new IllegalStateException("nobody configures that: " + limit);
             }
         }
     }

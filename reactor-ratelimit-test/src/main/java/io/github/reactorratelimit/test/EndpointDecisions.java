@@ -39,15 +39,16 @@ final class EndpointDecisions implements Decisions {
     @Override
     public Reply answer(SimulatedRequest request, long nowMillis, RequestLog log) {
         EndpointRules found = rules.rulesFor(request.path());
+        long ownMillis = nowMillis + rules.aheadMillis();
         Reply decided = found == null
                 ? Reply.status(404).body("{\"error\":\"unknown path\"}")
-                : decide(endpoints.computeIfAbsent(found.path(), path -> new Endpoint(found)), request, nowMillis);
-        Reply reply = QuotaFields.date(decided, nowMillis);
+                : decide(endpoints.computeIfAbsent(found.path(), path -> new Endpoint(found)), request, ownMillis);
+        Reply reply = QuotaFields.date(decided, ownMillis);
         log.add(nowMillis, found == null ? request.path() : found.path(), request, reply);
         return reply;
     }
 
-    private static Reply decide(Endpoint endpoint, SimulatedRequest request, long nowMillis) {
+    private Reply decide(Endpoint endpoint, SimulatedRequest request, long nowMillis) {
         long arrived = ++endpoint.arrived;
         List<Reply> script = endpoint.rules.script();
         if (arrived <= script.size()) {
@@ -64,12 +65,16 @@ final class EndpointDecisions implements Decisions {
                 .max(Comparator.comparingLong(Standing::retryMillis))
                 .orElse(null);
         if (refusal != null) {
-            return QuotaFields.refusal(refusal, nowMillis);
+            return rules.tells() ? QuotaFields.refusal(refusal, nowMillis) : Reply.status(429);
         }
         counters.forEach(counter -> counter.take(nowMillis));
         Reply reply = served(endpoint);
+        if (!rules.tells()) {
+            return reply;
+        }
         return counters.stream()
                 .map(counter -> counter.look(nowMillis))
+                .filter(standing -> standing.limit() != ServerLimit.UNTOLD)
                 .min(Comparator.comparingLong(Standing::remaining))
                 .map(standing -> QuotaFields.quota(reply, standing))
                 .orElse(reply);

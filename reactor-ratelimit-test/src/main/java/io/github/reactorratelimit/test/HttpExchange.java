@@ -40,10 +40,18 @@ final class HttpExchange implements BiFunction<HttpServerRequest, HttpServerResp
                 .asByteArray()
                 .defaultIfEmpty(new byte[0])
                 .flatMap(body -> {
-                    Reply reply = service.answer(request(in, body), clock.millis());
+                    Reply reply = decide(request(in, body));
                     return ReplyBody.pause(reply.delay(), loop)
                             .then(Mono.defer(() -> deliver(reply, out, channel[0], loop)));
                 });
+    }
+
+    private Reply decide(SimulatedRequest request) {
+        try {
+            return service.answer(request, clock.millis());
+        } catch (Unscripted beyond) {
+            return beyond.reply();
+        }
     }
 
     private static SimulatedRequest request(HttpServerRequest in, byte[] body) {

@@ -25,7 +25,7 @@ final class QuotaFields {
     }
 
     static Reply quota(Reply reply, Standing standing) {
-        if (!reply.hasHead()) {
+        if (!reply.hasHead() || standing.limit() == ServerLimit.UNTOLD) {
             return reply;
         }
         return reply.withHeaders(reply.lines()

@@ -10,6 +10,7 @@ import org.assertj.core.annotation.CheckReturnValue;
  * <pre>{@code
  * assertThat(server.log()).forEndpoint("/search").neverMoreThan(5).inAny(ofSeconds(10)).noRefusals();
  * assertThat(limiter).holdsNothing();
+ * assertThat(permits).demands(3).isBalanced();
  * }</pre>
  */
 @CheckReturnValue
@@ -45,5 +46,15 @@ public final class RateLimitAssertions {
      */
     public static RateLimiterAssert assertThat(RateLimiter limiter) {
         return new RateLimiterAssert(limiter);
+    }
+
+    /**
+     * Asserts on the permits of a test.
+     *
+     * @param source who gave them
+     * @return assertions on how they stand when each is made
+     */
+    public static TestPermitSourceAssert assertThat(TestPermitSource source) {
+        return new TestPermitSourceAssert(source);
     }
 }

@@ -121,6 +121,17 @@ public final class Reply {
     }
 
     /**
+     * Tells how long to wait, in a {@code Retry-After}.
+     *
+     * @param wait not negative; told in whole seconds, rounded up
+     * @return a copy with that header line
+     */
+    public Reply retryAfter(Duration wait) {
+        Checks.notNegative("the time to retry after", wait);
+        return header("Retry-After", Long.toString(wait.plusNanos(999_999_999).toSeconds()));
+    }
+
+    /**
      * Replaces the body.
      *
      * @param text the new body, sent as UTF-8

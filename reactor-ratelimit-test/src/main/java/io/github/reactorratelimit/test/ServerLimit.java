@@ -12,6 +12,9 @@ import java.time.Duration;
 @FunctionalInterface
 public interface ServerLimit {
 
+    /** The {@link Standing#limit() limit} of a counter that has no quota fields to tell. */
+    long UNTOLD = -1;
+
     /**
      * A fresh count, as for a token that has never been seen.
      *
@@ -47,6 +50,49 @@ public interface ServerLimit {
         return () -> new SlidingWindow(permits, period.toMillis());
     }
 
+    /**
+     * An aligned window: it starts at whole multiples of its length on the server's clock, such as each full minute, lets
+     * {@code permits} through, and refuses the others until the next one. Refused requests cost nothing.
+     *
+     * @param permits how many requests pass per window, at least 1
+     * @param period the length of the window, at least 1 ms, counted in whole milliseconds
+     * @return the limit
+     */
+    static ServerLimit alignedWindow(int permits, Duration period) {
+        Checks.atLeastOne("permits", permits);
+        Checks.atLeastOneMilli("period", period);
+        return () -> new AlignedWindow(permits, period.toMillis());
+    }
+
+    /**
+     * A token bucket: it is full at first, each request takes one, and it refills steadily. Refused requests cost nothing.
+     *
+     * @param capacity how many requests pass at once, at least 1
+     * @param refill how many come back per period, at least 1
+     * @param period at least 1 ms, counted in whole milliseconds
+     * @return the limit
+     */
+    static ServerLimit bucket(int capacity, int refill, Duration period) {
+        Checks.atLeastOne("the capacity", capacity);
+        Checks.atLeastOne("the refill", refill);
+        Checks.atLeastOneMilli("period", period);
+        return () -> new RefilledBucket(capacity, refill, period.toMillis());
+    }
+
+    /**
+     * A cap on what is in flight, of requests that all take the same time; the endpoint's usual reply should come {@link
+     * Reply#after after} it. Refused requests cost nothing. It has no quota fields, for it is no quota.
+     *
+     * @param calls how many are worked on at once, at least 1
+     * @param takes how long the service works on each, at least 1 ms, counted in whole milliseconds
+     * @return the limit
+     */
+    static ServerLimit inFlight(int calls, Duration takes) {
+        Checks.atLeastOne("calls", calls);
+        Checks.atLeastOneMilli("the time that a call takes", takes);
+        return () -> new InFlightCap(calls, takes.toMillis());
+    }
+
     /** The count of one endpoint and token. */
     interface Counter {
 
@@ -69,7 +115,7 @@ public interface ServerLimit {
     /**
      * Where a counter stands.
      *
-     * @param limit how many requests pass in all
+     * @param limit how many requests pass in all, or {@link #UNTOLD}
      * @param remaining how many of them are left; a request is refused at 0
      * @param resetMillis when the count starts anew, in milliseconds since the epoch
      * @param retryMillis when the next request can pass, in milliseconds since the epoch

@@ -17,14 +17,19 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ServiceRules {
 
-    private static final ServiceRules NONE = new ServiceRules(List.of(), null);
+    private static final ServiceRules NONE = new ServiceRules(List.of(), null, true, Duration.ZERO);
 
     private final List<EndpointRules> endpoints;
     private final @Nullable ServerLimit otherwise;
+    private final boolean hints;
+    private final Duration ahead;
 
-    private ServiceRules(List<EndpointRules> endpoints, @Nullable ServerLimit otherwise) {
+    private ServiceRules(
+            List<EndpointRules> endpoints, @Nullable ServerLimit otherwise, boolean hints, Duration ahead) {
         this.endpoints = endpoints;
         this.otherwise = otherwise;
+        this.hints = hints;
+        this.ahead = ahead;
     }
 
     /**
@@ -78,7 +83,26 @@ public final class ServiceRules {
      * @return a copy with that limit
      */
     public ServiceRules otherwise(ServerLimit limit) {
-        return new ServiceRules(endpoints, limit);
+        return new ServiceRules(endpoints, limit, hints, ahead);
+    }
+
+    /**
+     * Keeps what the limits count to itself: no answer has quota fields, and a refusal is a bare 429.
+     *
+     * @return a copy that tells nothing
+     */
+    public ServiceRules withoutHints() {
+        return new ServiceRules(endpoints, otherwise, false, ahead);
+    }
+
+    /**
+     * Sets the service's clock wrong. It goes by it, and tells it; its log keeps the right time.
+     *
+     * @param ahead how far it is ahead of the right time, negative if behind; none by default
+     * @return a copy with that clock
+     */
+    public ServiceRules clockAhead(Duration ahead) {
+        return new ServiceRules(endpoints, otherwise, hints, ahead);
     }
 
     /**
@@ -165,6 +189,14 @@ public final class ServiceRules {
         return RateLimitedServer.start(service(), InstantSource.system(), true);
     }
 
+    boolean tells() {
+        return hints;
+    }
+
+    long aheadMillis() {
+        return ahead.toMillis();
+    }
+
     @Nullable
     EndpointRules rulesFor(String path) {
         for (EndpointRules rules : endpoints) {
@@ -181,10 +213,10 @@ public final class ServiceRules {
         for (int i = 0; i < changed.size(); i++) {
             if (changed.get(i).path().equals(path)) {
                 changed.set(i, change.apply(changed.get(i)));
-                return new ServiceRules(List.copyOf(changed), otherwise);
+                return new ServiceRules(List.copyOf(changed), otherwise, hints, ahead);
             }
         }
         changed.add(change.apply(EndpointRules.of(path)));
-        return new ServiceRules(List.copyOf(changed), otherwise);
+        return new ServiceRules(List.copyOf(changed), otherwise, hints, ahead);
     }
 }

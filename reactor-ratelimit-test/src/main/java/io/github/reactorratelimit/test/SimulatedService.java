@@ -118,9 +118,16 @@ public final class SimulatedService {
         }
         Sinks.One<Reply> answer = Sinks.one();
         // Not tied to the subscriber: what is on the wire arrives.
-        at.schedule(
-                () -> answer.tryEmitValue(service.answer(request, at.now(MILLISECONDS))), way.toNanos(), NANOSECONDS);
+        at.schedule(() -> arrive(request, at, answer), way.toNanos(), NANOSECONDS);
         return answer.asMono();
+    }
+
+    private void arrive(SimulatedRequest request, Scheduler at, Sinks.One<Reply> answer) {
+        try {
+            answer.tryEmitValue(service.answer(request, at.now(MILLISECONDS)));
+        } catch (Unscripted beyond) {
+            answer.tryEmitError(beyond);
+        }
     }
 
     private Mono<SimulatedResponse> deliver(Reply reply, Scheduler at) {

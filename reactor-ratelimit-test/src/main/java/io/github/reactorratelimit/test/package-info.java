@@ -1,8 +1,9 @@
 /**
  * What a test of rate-limited code needs on the other side of the wire: a service with limits, faults and a log, as a
  * real server on loopback ({@link io.github.reactorratelimit.test.RateLimitedServer}) or in virtual time without
- * sockets ({@link io.github.reactorratelimit.test.SimulatedService}), and a proxy that works or misbehaves
- * ({@link io.github.reactorratelimit.test.FakeProxy}). On the near side: a time of the test's own that checks for leaks
+ * sockets ({@link io.github.reactorratelimit.test.SimulatedService}), an API that answers word for word what the test wrote
+ * ({@link io.github.reactorratelimit.test.ScriptedApi}), and a proxy that works or misbehaves ({@link
+ * io.github.reactorratelimit.test.FakeProxy}). On the near side: a time of the test's own that checks for leaks
  * ({@link io.github.reactorratelimit.test.InVirtualTime}, which needs JUnit 5), permits granted by hand ({@link
  * io.github.reactorratelimit.test.TestPermitSource}), and assertions on what the service saw ({@link
  * io.github.reactorratelimit.test.RateLimitAssertions}, which need AssertJ).

@@ -1,0 +1,48 @@
+package io.github.reactorratelimit.redis;
+
+import static java.time.Duration.ofHours;
+
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.RateLimiterSpec;
+import io.github.reactorratelimit.test.contract.RateLimiterContract;
+import io.lettuce.core.api.StatefulRedisConnection;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import reactor.test.scheduler.VirtualTimeScheduler;
+
+/** A limiter whose books are on Redis decides as any limiter has to. The script is told the virtual time. */
+class StoreContractTest extends RateLimiterContract {
+
+    private static final long START_MICROS = 1_800_000_000_000_000L;
+
+    private static RealRedis server;
+    private static StatefulRedisConnection<String, String> connection;
+
+    private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
+
+    @BeforeAll
+    static void start() {
+        server = new RealRedis();
+        connection = server.connection();
+    }
+
+    @AfterAll
+    static void stop() {
+        server.close();
+    }
+
+    @Override
+    protected RateLimiter limiter(RateLimiterSpec spec) {
+        connection.sync().flushall();
+        RedisSharing sharing = RedisSharing.over(connection).timeout(ofHours(1));
+        RateLimiterSpec timed = spec.scheduler(() -> time);
+        return timed.build(new RedisStore(sharing, spec.name(), () -> START_MICROS + time.now(TimeUnit.MICROSECONDS)));
+    }
+
+    @Override
+    protected void advance(Duration span) {
+        time.advanceTimeBy(span);
+    }
+}

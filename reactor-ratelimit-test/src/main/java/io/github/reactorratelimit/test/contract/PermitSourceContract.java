@@ -1,0 +1,170 @@
+package io.github.reactorratelimit.test.contract;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.reactorratelimit.Demand;
+import io.github.reactorratelimit.Permit;
+import io.github.reactorratelimit.PermitSource;
+import io.github.reactorratelimit.signal.RateLimitSignal;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.reactivestreams.Subscription;
+import reactor.core.publisher.BaseSubscriber;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
+
+/**
+ * What a {@link PermitSource} keeps, whatever it decides by. A test of an own one extends this class and gives a source with
+ * room for one permit at a time. Real time; what should come is waited for up to ten seconds.
+ */
+public abstract class PermitSourceContract {
+
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final int RACES = 500;
+
+    /** For subclasses. */
+    protected PermitSourceContract() {}
+
+    /**
+     * The source under test.
+     *
+     * @return a fresh source that has one permit, which is there again for the next when it was released
+     */
+    protected abstract PermitSource oneAtATime();
+
+    /**
+     * What is asked for.
+     *
+     * @return the same demand each time; {@link Demand#one()} unless overridden
+     */
+    protected Demand demand() {
+        return Demand.one();
+    }
+
+    private CompletableFuture<Permit> ask(PermitSource source) {
+        return source.acquire(demand()).toFuture();
+    }
+
+    private Permit take(PermitSource source) {
+        return Objects.requireNonNull(source.acquire(demand()).block(PATIENCE), "a permit");
+    }
+
+    private static Permit granted(CompletableFuture<Permit> asked) {
+        return Objects.requireNonNull(Mono.fromFuture(asked).block(PATIENCE), "a permit");
+    }
+
+    @Test
+    void nothing_is_asked_before_it_is_subscribed() {
+        PermitSource source = oneAtATime();
+        source.acquire(demand());
+
+        assertThat(ask(source)).succeedsWithin(PATIENCE);
+    }
+
+    @Test
+    void nothing_is_asked_before_it_is_requested() {
+        PermitSource source = oneAtATime();
+        source.acquire(demand()).subscribe(new BaseSubscriber<>() {
+            @Override
+            protected void hookOnSubscribe(Subscription subscription) {}
+        });
+
+        assertThat(ask(source)).succeedsWithin(PATIENCE);
+    }
+
+    @Test
+    void each_subscription_is_one_act() {
+        PermitSource source = oneAtATime();
+        Mono<Permit> permit = source.acquire(demand());
+        Permit first = granted(permit.toFuture());
+        CompletableFuture<Permit> second = permit.toFuture();
+        assertThat(second).isNotDone();
+
+        first.release();
+
+        assertThat(granted(second)).isNotSameAs(first);
+    }
+
+    @Test
+    void those_who_wait_are_subscribed_at_once() {
+        PermitSource source = oneAtATime();
+        take(source);
+        AtomicInteger subscribed = new AtomicInteger();
+
+        source.acquire(demand())
+                .doOnSubscribe(own -> subscribed.incrementAndGet())
+                .subscribe();
+
+        assertThat(subscribed).hasValue(1);
+    }
+
+    @Test
+    void a_released_permit_goes_to_one_who_waits_and_releasing_it_twice_frees_it_once() {
+        PermitSource source = oneAtATime();
+        Permit first = take(source);
+        CompletableFuture<Permit> second = ask(source);
+        CompletableFuture<Permit> third = ask(source);
+        assertThat(second).isNotDone();
+
+        first.release();
+        first.release();
+        first.complete(RateLimitSignal.none(200));
+
+        granted(second);
+        assertThat(third).isNotDone();
+    }
+
+    @Test
+    void a_completed_permit_is_free_again() {
+        PermitSource source = oneAtATime();
+        Permit first = take(source);
+        CompletableFuture<Permit> second = ask(source);
+
+        first.sent();
+        first.complete(RateLimitSignal.none(200));
+        first.release();
+
+        granted(second).release();
+    }
+
+    @Test
+    void one_who_leaves_while_waiting_leaves_no_trace() {
+        PermitSource source = oneAtATime();
+        Permit first = take(source);
+        CompletableFuture<Permit> leaving = ask(source);
+        CompletableFuture<Permit> staying = ask(source);
+
+        leaving.cancel(true);
+        first.release();
+
+        granted(staying).release();
+        take(source);
+    }
+
+    @Test
+    void leaving_while_the_permit_is_on_its_way_loses_none() {
+        PermitSource source = oneAtATime();
+        for (int i = 0; i < RACES; i++) {
+            Permit first = take(source);
+            AtomicInteger got = new AtomicInteger();
+            BaseSubscriber<Permit> leaving = new BaseSubscriber<>() {
+                @Override
+                protected void hookOnNext(Permit permit) {
+                    got.incrementAndGet();
+                    permit.release();
+                }
+            };
+            source.acquire(demand()).subscribe(leaving);
+
+            Mono<Void> releasing = Mono.<Void>fromRunnable(first::release).subscribeOn(Schedulers.parallel());
+            Mono<Void> cancelling = Mono.<Void>fromRunnable(leaving::cancel).subscribeOn(Schedulers.parallel());
+            Mono.when(releasing, cancelling).block(PATIENCE);
+
+            assertThat(got).hasValueLessThanOrEqualTo(1);
+            take(source).release();
+        }
+    }
+}
