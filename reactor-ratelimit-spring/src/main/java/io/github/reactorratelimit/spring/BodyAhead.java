@@ -84,8 +84,8 @@ final class BodyAhead implements CoreSubscriber<DataBuffer> {
         return new Rest();
     }
 
+    /** What is kept stays: the call may be over, and cancelled, while its response is still read. */
     private void cancel() {
-        over = true;
         Subscription running = upstream;
         if (running != null) {
             running.cancel();
@@ -230,9 +230,20 @@ final class BodyAhead implements CoreSubscriber<DataBuffer> {
 
         @Override
         public void subscribe(CoreSubscriber<? super DataBuffer> actual) {
-            rest = actual;
-            actual.onSubscribe(this);
-            drain();
+            boolean taken;
+            synchronized (BodyAhead.this) {
+                taken = rest != null;
+                rest = taken ? rest : actual;
+            }
+            if (!taken) {
+                actual.onSubscribe(this);
+                drain();
+            } else if (over) {
+                // a client releases what was read, to be sure
+                Operators.complete(actual);
+            } else {
+                Operators.error(actual, new IllegalStateException("a response body can be read once only"));
+            }
         }
 
         @Override
@@ -254,6 +265,7 @@ final class BodyAhead implements CoreSubscriber<DataBuffer> {
 
         @Override
         public void cancel() {
+            over = true;
             BodyAhead.this.cancel();
         }
     }

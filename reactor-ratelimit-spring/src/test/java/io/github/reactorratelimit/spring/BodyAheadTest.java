@@ -284,6 +284,23 @@ class BodyAheadTest {
                 .verifyComplete();
     }
 
+    @Test
+    void a_body_that_was_read_or_left_can_be_released_but_not_read_twice_at_once() {
+        BodyAhead read = new BodyAhead(Flux.just(piece("ab"), piece("cd")), 1);
+        read.first().block(Wire.PATIENCE);
+        Flux<DataBuffer> whole = read.whole();
+        assertThat(text(whole)).isEqualTo("abcd");
+        StepVerifier.create(whole).verifyComplete();
+
+        BodyAhead left = new BodyAhead(Flux.never(), 1);
+        StepVerifier.create(left.first()).then(left::enough).expectNextCount(1).verifyComplete();
+        Flux<DataBuffer> rest = left.whole();
+        Disposable reader = rest.subscribe();
+        StepVerifier.create(rest).verifyErrorMessage("a response body can be read once only");
+        reader.dispose();
+        StepVerifier.create(rest).verifyComplete();
+    }
+
     /** The head, and nothing after it for as long as anybody would wait. */
     private static Reply stalling(Reply reply) {
         return reply.body("{}").slowly(2, Duration.ofMinutes(10));
@@ -315,7 +332,10 @@ class BodyAheadTest {
 
                 passUntil(() -> seen.get() != null);
 
-                assertThat(seen.get()).isNotNull().extracting(response -> response.statusCode().value()).isEqualTo(head.status());
+                assertThat(seen.get())
+                        .isNotNull()
+                        .extracting(response -> response.statusCode().value())
+                        .isEqualTo(head.status());
                 call.dispose();
                 wire.assertIdle();
             }
