@@ -84,7 +84,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     }
 
     /** Whether it is the call's first attempt, and so the caller's subscription: all others stand at the front. */
-    private boolean isFirst() {
+    boolean isFirst() {
         return !front;
     }
 

@@ -28,6 +28,12 @@ final class BatchAttempt<P, S> extends WatchedAttempt<BatchAnswer<S>> {
         this.front = behind.attempts() > 0;
     }
 
+    /** No attempt at a batch is the caller's subscription, and none goes on as a loop. */
+    @Override
+    boolean isFirst() {
+        return false;
+    }
+
     @Override
     long patienceNanos() {
         long left = super.patienceNanos();
