@@ -53,6 +53,9 @@ final class Sharing {
     private final long timeoutNanos;
 
     private Mode mode = Mode.SHARED;
+    /** The last that was said to whoever looks after this. */
+    private Mode said = Mode.SHARED;
+
     private @Nullable StoreCall call;
     private @Nullable Throwable failure;
     private boolean roundDue;
@@ -204,7 +207,17 @@ final class Sharing {
 
     /** Whether something is left to do outside. */
     boolean isSome() {
-        return overdue != null || division > 0;
+        return overdue != null || division > 0 || (mode != said && !isChanging());
+    }
+
+    /** The mode, once after it has changed for good; else null. */
+    @Nullable
+    Mode takeChangedMode() {
+        if (mode == said || isChanging()) {
+            return null;
+        }
+        said = mode;
+        return mode;
     }
 
     /** By how many the limits are to be divided from now on, once; 0 for no change. */

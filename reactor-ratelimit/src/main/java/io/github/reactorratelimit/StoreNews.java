@@ -15,7 +15,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /** What a store is to be told with the next call; under the monitor. */
 final class StoreNews {
@@ -55,25 +54,25 @@ final class StoreNews {
         if (standing == null || to == Phase.ENDED || !hasWindow(standing.slot)) {
             return;
         }
-        Standing from = settledIn(standing);
+        Standing from = settledIn(standing, ticket);
         Standing next = from.to;
         if (next == null || next.phase != to || next.told) {
             next = new Standing(from.slot, from.demand, to, now, from);
             from.to = next;
             moving.add(next);
         }
-        next.moving++;
+        next.move(ticket, 1);
         next.at = now;
         ticket.standing(next);
     }
 
     /** Where a permit stands in what was told so far: it leaves those that are still to be moved. */
-    private static Standing settledIn(Standing standing) {
+    private static Standing settledIn(Standing standing, Ticket ticket) {
         Standing from = standing.from;
         if (from == null || standing.told) {
             return standing;
         }
-        standing.moving--;
+        standing.move(ticket, -1);
         return from;
     }
 
@@ -91,7 +90,9 @@ final class StoreNews {
     void returned(Ticket ticket) {
         Standing standing = ticket.standing();
         if (standing != null) {
-            returned(settledIn(standing), 1);
+            Standing from = settledIn(standing, ticket);
+            from.giveBack(ticket);
+            returning.add(from);
         }
     }
 
@@ -102,9 +103,17 @@ final class StoreNews {
         }
     }
 
+    /** Its cost is corrected: where it stands in what was told so far, and it moves on at that cost. */
     void settled(Ticket ticket, String unit, long delta) {
         Standing standing = ticket.standing();
-        if (standing != null) {
+        if (standing == null) {
+            return;
+        }
+        Standing from = standing.from;
+        if (from != null && !standing.told) {
+            standing.settle(unit, delta);
+            settled.add(new Settled(from, unit, delta));
+        } else {
             settled.add(new Settled(standing, unit, delta));
         }
     }
@@ -210,64 +219,69 @@ final class StoreNews {
         }
     }
 
+    /** What cost more or less comes first, so that what moves then moves at its corrected cost. */
     List<Correction> corrections(long now, StoreCall call) {
         List<Correction> all = new ArrayList<>();
-        for (Standing to : moving) {
-            Standing from = to.from;
-            if (from != null && from.isKnown() && to.moving > 0) {
-                to.told = true;
-                to.at = now - to.at;
-                call.moved.add(to);
-                for (Part part : call.draft.parts(from.slot, from.demand, from.phase)) {
-                    Limit limit = call.draft.limits.get(part.books());
-                    if (call.draft.books.get(part.books()).kind() == LimitStore.Kind.WINDOW) {
-                        long age = to.at - StoreDraft.transit(limit, to.phase);
-                        long base = Exact.add(from.at, part.transitNanos());
-                        all.add(new Correction(part.books(), base, to.moving * part.cost(), age, 0));
-                    }
+        for (Settled one : settled) {
+            for (Part part : parts(call.draft, one.standing)) {
+                if (one.unit.equals(call.draft.books.get(part.books()).unit())) {
+                    add(all, call.draft, one.standing, part, one.delta);
                 }
             }
         }
-        moving.clear();
+        settled.clear();
         for (Standing standing : returning) {
-            deltas(call.draft, standing, null, -standing.returned, all);
-            standing.returned = 0;
+            for (Part part : parts(call.draft, standing)) {
+                String unit = call.draft.books.get(part.books()).unit();
+                add(all, call.draft, standing, part, -standing.returnedCost(unit, part.cost()));
+            }
+            standing.noneReturned();
         }
         returning.clear();
-        for (Settled one : settled) {
-            deltas(call.draft, one.standing, one.unit, one.delta, all);
+        for (Standing to : moving) {
+            moves(now, to, call, all);
         }
-        settled.clear();
+        moving.clear();
         return all;
     }
 
-    /** What it costs more or less: of one unit, or so many times all that it cost. */
-    private static void deltas(
-            StoreDraft draft, Standing standing, @Nullable String unit, long delta, List<Correction> into) {
-        if (!standing.isKnown()) {
+    private static List<Part> parts(StoreDraft draft, Standing standing) {
+        return draft.parts(standing.slot, standing.demand, standing.phase);
+    }
+
+    private static void add(List<Correction> into, StoreDraft draft, Standing standing, Part part, long delta) {
+        if (draft.books.get(part.books()).kind() != LimitStore.Kind.FLIGHT && delta != 0) {
+            into.add(new Correction(part.books(), Exact.add(standing.at, part.transitNanos()), 0, 0, delta));
+        }
+    }
+
+    private static void moves(long now, Standing to, StoreCall call, List<Correction> into) {
+        Standing from = to.from;
+        if (from == null || to.moving == 0) {
             return;
         }
-        for (Part part : draft.parts(standing.slot, standing.demand, standing.phase)) {
-            LimitStore.Books books = draft.books.get(part.books());
-            boolean counted = books.kind() != LimitStore.Kind.FLIGHT;
-            if (counted && (unit == null || unit.equals(books.unit()))) {
-                long change = unit == null ? delta * part.cost() : delta;
-                into.add(new Correction(part.books(), Exact.add(standing.at, part.transitNanos()), 0, 0, change));
+        to.told = true;
+        to.at = now - to.at;
+        call.moved.add(to);
+        for (Part part : parts(call.draft, from)) {
+            LimitStore.Books books = call.draft.books.get(part.books());
+            if (books.kind() == LimitStore.Kind.WINDOW) {
+                long age = to.at - StoreDraft.transit(call.draft.limits.get(part.books()), to.phase);
+                long base = Exact.add(from.at, part.transitNanos());
+                into.add(new Correction(part.books(), base, to.movingCost(books.unit(), part.cost()), age, 0));
             }
         }
     }
 
     /** The call was answered: what it moved is known to stand where it was moved to. */
     void told(StoreCall call, Reply reply) {
-        for (Standing moved : call.moved) {
-            moved.at = reply.atNanos() - moved.at;
-            moved.from = null;
-        }
+        call.moved.forEach(moved -> moved.arrived(reply.atNanos()));
         closedInCall.clear();
     }
 
     /** The call was lost: closings and holdings are told again; what it corrected is left as the store has it. */
     void lost(StoreCall call) {
+        call.moved.forEach(Standing::stayed);
         closedInCall.forEach(closed::putIfAbsent);
         closedInCall.clear();
         changed.addAll(holding);

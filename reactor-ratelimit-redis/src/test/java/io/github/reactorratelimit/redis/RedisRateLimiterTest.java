@@ -178,12 +178,15 @@ class RedisRateLimiterTest {
     @Test
     void what_is_in_flight_is_renewed_for_as_long_as_it_is_held() { // B57
         RedisSharing brief = RedisSharing.over(connection).timeout(ofSeconds(5)).lease(ofMillis(300));
-        RateLimiter a = process(brief, limits(Limit.inFlight(1)));
-        RateLimiter b = process(brief, limits(Limit.inFlight(1)));
+        RateLimiterSpec spec = limits(Limit.inFlight(1));
+        WatchedStore store = new WatchedStore(new RedisStore(brief, spec.name()));
+        RateLimiter a = spec.build(store);
+        limiters.add(a);
+        RateLimiter b = process(brief, spec);
         Permit held = one(a);
-        assertThatThrownBy(
-                        () -> b.acquire(Demand.one().maxWait(ofMillis(1_500))).block(ofSeconds(10)))
-                .isInstanceOf(RateLimitedException.class);
+        AtomicInteger renewals = new AtomicInteger();
+        store.awaitAnswered(batch -> !batch.holdings().isEmpty() && renewals.incrementAndGet() == 6);
+        assertThatThrownBy(() -> one(b)).isInstanceOf(RateLimitedException.class);
         held.release();
         assertThat(b.acquire(Demand.one()).block(ofSeconds(10))).isNotNull();
     }

@@ -1,0 +1,163 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.Sharing.Mode;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What passes leave to be done about a store, outside the monitor: calls it, gives up what is late, changes the limits to a
+ * part of them while it is out of order, and says so.
+ */
+final class StoreCaller {
+
+    private static final Logger LOG = LoggerFactory.getLogger(RateLimiter.class);
+
+    private final Admission admission;
+    private final Sharing sharing;
+    private final String name;
+    /** As they were configured, whatever part of them is used while the store is out of order. */
+    private volatile List<Limit> limits;
+
+    private volatile List<Scope> scopes;
+    private volatile int division = 1;
+    /** Under the monitor: the next call. */
+    private @Nullable StoreCall toSend;
+    /** Read after the monitor is left: whoever sees it does what is left to do. */
+    private volatile boolean wanted;
+
+    StoreCaller(Admission admission, Sharing sharing, List<Limit> limits, List<Scope> scopes) {
+        this.admission = admission;
+        this.sharing = sharing;
+        this.name = admission.settings().name();
+        this.limits = limits;
+        this.scopes = scopes;
+    }
+
+    /** Whether those who fit here have to be asked for there. */
+    boolean decides() {
+        return sharing.decides();
+    }
+
+    // ------------------------------------------------------------------------------------------ under the monitor
+
+    /** A key was closed or opened by hand. */
+    void closed(long now, Node node) {
+        sharing.news().closed(node, !node.gate.isClosed(now));
+    }
+
+    /** At the end of a pass: what is to be called. */
+    void prepare(long now) {
+        StoreCall next = sharing.next(now);
+        if (next != null) {
+            toSend = next;
+        }
+        if (next != null || sharing.isSome()) {
+            wanted = true;
+        }
+    }
+
+    void dispose() {
+        sharing.dispose();
+    }
+
+    // ---------------------------------------------------------------------------------------- outside the monitor
+
+    void carryOut() {
+        if (!wanted) {
+            return;
+        }
+        StoreCall[] calls = new StoreCall[2];
+        int[] parts = new int[1];
+        admission.inMonitor(() -> {
+            wanted = false;
+            calls[0] = toSend;
+            toSend = null;
+            calls[1] = sharing.takeOverdue();
+            parts[0] = sharing.takeDivision();
+        });
+        if (calls[1] != null) {
+            calls[1].subscription.dispose();
+        }
+        if (parts[0] > 0) {
+            division = parts[0];
+            change();
+            admission.pass(sharing::changed);
+        }
+        sayWhatChanged();
+        if (calls[0] != null) {
+            send(calls[0]);
+        }
+    }
+
+    private void send(StoreCall call) {
+        LimitStore.Batch batch = call.batch;
+        assert batch != null;
+        call.subscription.update(sharing.store()
+                .decide(batch)
+                // What users do with their permits is not to hold up the store's threads.
+                .publishOn(admission.clock().scheduler())
+                .subscribe(
+                        reply -> admission.pass(now -> {
+                            if (sharing.ends(call)) {
+                                sharing.answered(now, call, reply);
+                            }
+                        }),
+                        error -> lost(call, error),
+                        () -> lost(call, new IllegalStateException("the store gave no reply"))));
+    }
+
+    private void lost(StoreCall call, Throwable why) {
+        admission.pass(now -> {
+            if (sharing.ends(call)) {
+                sharing.lost(now, call, why);
+            }
+        });
+    }
+
+    private void sayWhatChanged() {
+        Mode[] mode = new Mode[1];
+        Throwable[] why = new Throwable[1];
+        admission.inMonitor(() -> {
+            mode[0] = sharing.takeChangedMode();
+            why[0] = sharing.failure();
+        });
+        String reason = why[0] == null ? "" : why[0].getMessage();
+        if (mode[0] == Mode.SHARED) {
+            LOG.info("Limiter '{}': its store answers again, and decides from now on", name);
+        } else if (mode[0] == Mode.CLOSED) {
+            LOG.warn("Limiter '{}': its store is out of order, and demands fail meanwhile: {}", name, reason);
+        } else if (mode[0] == Mode.ALONE) {
+            LOG.warn(
+                    "Limiter '{}': its store is out of order, and 1/{} of every limit is used without it meanwhile: {}",
+                    name,
+                    division,
+                    reason);
+        }
+    }
+
+    /** Changes the limits, or that part of them which is used now. */
+    void change(List<Limit> rootLimits, List<Scope> changed) {
+        limits = rootLimits;
+        scopes = changed;
+        change();
+    }
+
+    private void change() {
+        int parts;
+        do {
+            parts = division;
+            int by = parts;
+            if (by == 1) {
+                admission.changeTo(limits, scopes);
+            } else {
+                admission.changeTo(
+                        Scope.each(limits, limit -> limit.sharedBy(by)),
+                        scopes.stream()
+                                .map(scope -> scope.each(limit -> limit.sharedBy(by)))
+                                .toList());
+            }
+        } while (parts != division);
+    }
+}
