@@ -4,6 +4,7 @@ import io.github.reactorratelimit.Booking.Phase;
 import io.github.reactorratelimit.RateLimitListener.Cause;
 import io.github.reactorratelimit.RateLimitListener.Ending;
 import io.github.reactorratelimit.RateLimitListener.Queue;
+import io.github.reactorratelimit.RateLimiterSnapshot.ScopeState;
 import io.github.reactorratelimit.Ticket.Stage;
 import io.github.reactorratelimit.Tree.KeyLimits;
 import io.github.reactorratelimit.WaitingRoom.Leaving;
@@ -16,6 +17,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 import reactor.core.scheduler.Scheduler;
 import reactor.util.context.Context;
@@ -70,7 +72,7 @@ final class Admission {
         if (store == null) {
             this.caller = null;
         } else {
-            Sharing sharing = new Sharing(store, settings, tree, timers, turns, room);
+            Sharing sharing = new Sharing(store, settings, tree, timers, turns, room, generations);
             room.sharedBy(sharing);
             this.caller = new StoreCaller(this, sharing, limits, scopes);
         }
@@ -206,9 +208,7 @@ final class Admission {
     /** Answers at once; an allowed answer has taken its permit. */
     Decision tryAcquire(Demand demand) {
         if (caller != null && caller.decides()) {
-            throw new UnsupportedOperationException(
-                    "limiter '" + settings.name() + "' shares its limits and can't answer"
-                            + " without asking; acquire(demand.maxWait(Duration.ZERO)) answers as soon as it has");
+            return caller.unasked(decide(demand, false, null));
         }
         return herald == null ? decide(demand, true, null) : decideAndTell(demand, herald);
     }
@@ -229,6 +229,12 @@ final class Admission {
                             : Refusals.now(settings.name(), labels, decision));
         }
         return decision;
+    }
+
+    /** As {@link #tryAcquire}, as soon as it is known. */
+    Mono<Decision> ask(Demand demand) {
+        return Mono.defer(
+                () -> caller != null && caller.decides() ? Inquiry.of(this, demand) : Mono.just(tryAcquire(demand)));
     }
 
     /** Answers what {@link #tryAcquire} would, and takes nothing. */
@@ -484,7 +490,10 @@ final class Admission {
     // ---------------------------------------------------------------------------------------------------- by hand
 
     void pause(Demand whom, long nanos) {
-        atKey(whom, (now, node) -> news.closed(now, node, node.close(now, Exact.add(now, nanos)), Cause.BY_HAND));
+        atKey(whom, (now, node) -> {
+            news.closed(now, node, node.close(now, Exact.add(now, nanos)), Cause.BY_HAND);
+            tellStore(now, node);
+        });
     }
 
     void resume(Demand whom) {
@@ -494,10 +503,50 @@ final class Admission {
                 turns.touchAll(now, node.parent); // It may have left others with whom it shared a quota.
             }
             news.opened(node);
+            tellStore(now, node);
         });
     }
 
-    private void atKey(Demand whom, KeyChange change) {
+    private void tellStore(long now, Node node) {
+        if (caller != null) {
+            caller.closed(now, node);
+        }
+    }
+
+    /** How a key stands, in the store if there is one. */
+    Mono<ScopeState> status(Demand whom) {
+        return caller != null && caller.decides() ? caller.status(whom) : Mono.fromSupplier(() -> statusHere(whom));
+    }
+
+    ScopeState statusHere(Demand whom) {
+        ScopeState[] state = new ScopeState[1];
+        atKey(whom, (now, node) -> state[0] = stateOf(now, node));
+        return state[0];
+    }
+
+    ScopeState stateOf(long now, Node node) {
+        return Snapshots.scope(settings, tree, node, now);
+    }
+
+    /** Forgets what is known of a key, in the store too if there is one. */
+    Mono<Void> reset(Demand whom) {
+        return caller != null && caller.decides() ? caller.reset(whom) : Mono.fromRunnable(() -> resetHere(whom));
+    }
+
+    void resetHere(Demand whom) {
+        atKey(whom, (now, node) -> {
+            node.reset(now, settings.lanes(), generations.next());
+            if (node.parent != null) {
+                turns.touchAll(now, node.parent); // It may have left others with whom it shared a quota.
+            }
+            news.opened(node);
+            if (caller != null) {
+                caller.forgot(node);
+            }
+        });
+    }
+
+    void atKey(Demand whom, KeyChange change) {
         Object[] keys = tree.keysNamed(whom);
         boolean[] changed = new boolean[1];
         while (!changed[0]) {
@@ -507,16 +556,13 @@ final class Admission {
                 if (node != null) {
                     change.at(now, node);
                     turns.touch(now, node);
-                    if (caller != null) {
-                        caller.closed(now, node);
-                    }
                     changed[0] = true;
                 }
             });
         }
     }
 
-    private interface KeyChange {
+    interface KeyChange {
         void at(long now, Node node);
     }
 

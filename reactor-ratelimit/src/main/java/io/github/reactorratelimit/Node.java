@@ -61,6 +61,8 @@ final class Node {
     /** What a store calls it; null as long as it was not asked about it. */
     @Nullable
     String stored;
+    /** When a store was told the usage figure that is known here, on its clock. */
+    long usageToldAt;
     /** Until then a store is known to refuse demands of this cost and more in this unit, all of them without a unit. */
     private long refusedUntil = Long.MIN_VALUE;
 
@@ -159,6 +161,9 @@ final class Node {
 
     /** What a store said doesn't count any more. */
     void forgetRefusals() {
+        if (ramp != null) {
+            ramp.followNoMore();
+        }
         refusedUntil = Long.MIN_VALUE;
         for (Slot slot : slots) {
             slot.refusedUntil = Long.MIN_VALUE;
@@ -337,6 +342,33 @@ final class Node {
                 meter.stop(from, until);
             }
         }
+    }
+
+    /** As if nothing had ever been taken, closed or learned; permits that are out stand in no books. */
+    void reset(long now, Lanes lanes, int generation) {
+        meters = meters(limits(meters), now);
+        shares = shares(limits(meters), lanes, now);
+        for (Meter meter : meters) {
+            meter.since = generation;
+        }
+        for (Meter[] share : shares) {
+            for (Meter meter : share) {
+                meter.since = generation;
+            }
+        }
+        gate.closedUntil = now;
+        gate.saidUntil = now;
+        gate.waves = 0;
+        if (ramp != null) {
+            ramp.stop();
+        }
+        breaker = null;
+        leaveQuotas();
+        forgetRefusals();
+    }
+
+    private static List<Limit> limits(Meter[] meters) {
+        return Arrays.stream(meters).map(meter -> meter.limit).toList();
     }
 
     /** New limits go on from the books of the old ones of their kind and unit, in order. */

@@ -2,6 +2,8 @@ package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.LimitStore.Answer;
 import io.github.reactorratelimit.LimitStore.Batch;
+import io.github.reactorratelimit.LimitStore.Closing;
+import io.github.reactorratelimit.LimitStore.KeyState;
 import io.github.reactorratelimit.LimitStore.Reply;
 import io.github.reactorratelimit.StoreCall.Asked;
 import io.github.reactorratelimit.StoreCall.Group;
@@ -48,6 +50,7 @@ final class Sharing {
     private final Turns turns;
     private final WaitingRoom room;
     private final StoreNews news;
+    private final Generations generations;
     private final Round round = new Round();
     private final ArrayDeque<Asked> asked = new ArrayDeque<>();
     private final long timeoutNanos;
@@ -61,13 +64,21 @@ final class Sharing {
     private boolean roundDue;
     private boolean roundProbes;
     private boolean disposed;
-    private @Nullable StoreCall overdue;
+    private final ArrayDeque<StoreCall> overdue = new ArrayDeque<>(1);
     /** By how many the limits are to be divided from now on; 0 for no change. */
     private int division;
 
     private long number;
 
-    Sharing(LimitStore store, Settings settings, Tree tree, Timers timers, Turns turns, WaitingRoom room) {
+    Sharing(
+            LimitStore store,
+            Settings settings,
+            Tree tree,
+            Timers timers,
+            Turns turns,
+            WaitingRoom room,
+            Generations generations) {
+        this.generations = generations;
         this.store = store;
         this.settings = settings;
         this.tree = tree;
@@ -112,6 +123,17 @@ final class Sharing {
             news.returned(ticket);
         }
         news.held(leaf);
+        news.ramps(leaf);
+    }
+
+    /** A response was heard: what it closed, and what it says of the ramps on its path. */
+    void heard(Ticket ticket, Node leaf, boolean closes) {
+        if (closes) {
+            for (Node node = leaf; node != null; node = node.parent) {
+                news.closed(node, ticket.standing());
+            }
+        }
+        news.ramps(leaf);
     }
 
     /** Whether those who fit here have to be asked for there. */
@@ -165,6 +187,7 @@ final class Sharing {
                 news.closings(now, next.draft),
                 news.holdings(next, roundDue),
                 news.corrections(now, next),
+                news.ramps(now, next, roundDue),
                 asks);
         roundDue = false;
         setRound(now);
@@ -195,8 +218,10 @@ final class Sharing {
 
     /** Its time is over; who hears of it from outside has to give it up. */
     void overdue(long now, StoreCall late) {
-        if (ends(late)) {
-            overdue = late;
+        if (late.givenUp != null) {
+            overdue.add(late);
+        } else if (ends(late)) {
+            overdue.add(late);
             lost(
                     now,
                     late,
@@ -207,7 +232,7 @@ final class Sharing {
 
     /** Whether something is left to do outside. */
     boolean isSome() {
-        return overdue != null || division > 0 || (mode != said && !isChanging());
+        return !overdue.isEmpty() || division > 0 || (mode != said && !isChanging());
     }
 
     /** The mode, once after it has changed for good; else null. */
@@ -227,12 +252,30 @@ final class Sharing {
         return wanted;
     }
 
-    /** The call to be given up, once. */
+    /** The next call to be given up, once. */
     @Nullable
     StoreCall takeOverdue() {
-        StoreCall late = overdue;
-        overdue = null;
-        return late;
+        return overdue.poll();
+    }
+
+    /** A call beside all others that asks how a key stands, or makes the store forget it. */
+    StoreCall look(long now, Node node, boolean forget) {
+        StoreCall look = new StoreCall(new StoreDraft(tree, store, settings.lanes()));
+        look.draft.mentionAll(node);
+        List<LimitStore.Ask> asks = new ArrayList<>();
+        for (int books = 0; books < look.draft.books.size(); books++) {
+            asks.add(new LimitStore.Ask(0, true, List.of(), List.of(new LimitStore.Part(books, 1, 0))));
+        }
+        List<Closing> forgets = forget ? List.of(new Closing(0, Closing.FORGET, 0)) : List.of();
+        look.batch =
+                new Batch(0, now, look.draft.keys, look.draft.books, forgets, List.of(), List.of(), List.of(), asks);
+        timers.set(look, Exact.add(now, timeoutNanos));
+        return look;
+    }
+
+    /** It was answered, or nobody wants to know any more. */
+    void looked(StoreCall look) {
+        timers.remove(look);
     }
 
     /** Whether this is the call under way; it isn't any more. */
@@ -250,23 +293,72 @@ final class Sharing {
     /** Grants what was granted, and lets the others wait for as long as they were told. */
     void answered(long now, StoreCall ended, Reply reply) {
         news.told(ended, reply);
+        lookAtKeys(now, ended, reply);
         if (mode == Mode.ALONE) {
             mode = Mode.JOINING;
             division = 1;
         } else if (mode == Mode.CLOSED) {
             mode = Mode.SHARED;
         }
-        for (int key = 0; key < ended.draft.nodes.size(); key++) {
-            long closed = reply.closedNanos().get(key);
-            Node node = ended.draft.nodes.get(key);
-            if (closed > 0 && !node.forgotten) {
-                room.closedElsewhere(now, node, closed);
-            }
-        }
         for (int i = 0; i < ended.groups.size(); i++) {
             answered(now, ended, ended.groups.get(i), reply.answers().get(i), reply.atNanos());
         }
         setRound(now);
+    }
+
+    /** What others told of the keys of a call. What is still to be told from here goes first. */
+    private void lookAtKeys(long now, StoreCall ended, Reply reply) {
+        Batch batch = ended.batch;
+        assert batch != null;
+        long sentAt = batch.sentAtNanos();
+        for (int key = 0; key < ended.draft.nodes.size(); key++) {
+            Node node = ended.draft.nodes.get(key);
+            KeyState state = reply.keys().get(key);
+            if (node.forgotten) {
+                continue;
+            }
+            if (!news.isToClose(node)) {
+                follow(now, node, state);
+            }
+            // Unless it is what is known here: the way there and back makes no closing longer.
+            if (Exact.add(sentAt, state.closedNanos()) > Math.max(sentAt, node.gate.closedUntil)) {
+                room.closedElsewhere(now, node, state.closedNanos());
+            }
+        }
+    }
+
+    private void follow(long now, Node node, KeyState state) {
+        Gate gate = node.gate;
+        Ramp ramp = state.width() > 0 ? node.ramp() : node.ramp;
+        boolean next = state.waveNanos() != gate.toldWave && state.waveNanos() > 0;
+        if (next && gate.toldGeneration == gate.generation) {
+            // Somebody else's wave: permits of before belong to it here too.
+            gate.generation = generations.next();
+            ramp = node.ramp();
+            ramp.refused(now, gate.generation);
+        }
+        gate.toldWave = state.waveNanos();
+        gate.toldGeneration = gate.generation;
+        boolean changed = next;
+        if (ramp != null) {
+            changed |= ramp.isFollowed();
+            ramp.follow(now, state.width(), generations);
+        }
+        if (state.waveNanos() > 0) {
+            gate.waves = state.waves();
+        }
+        if (state.usageNanos() > node.usageToldAt) {
+            node.usageToldAt = state.usageNanos();
+            double usage = state.usagePerMille() / 1_000.0;
+            if (usage >= Ramp.USED || ramp != null) {
+                node.ramp().usedElsewhere(now, usage, generations.current(), generations);
+                changed = true;
+            }
+        }
+        if (changed) {
+            news.ramps(node);
+            turns.touch(now, node);
+        }
     }
 
     private void answered(long now, StoreCall ended, Group group, Answer answer, long at) {
@@ -275,6 +367,9 @@ final class Sharing {
         List<Asked> refused = new ArrayList<>(0);
         for (Asked one : group.asked()) {
             if (one.ticket().stage == Stage.ASKED) {
+                if (one.ticket() instanceof Inquiry inquiry) {
+                    inquiry.answered(answer, limitOf(ended, answer));
+                }
                 if (left > 0) {
                     left--;
                     room.grantAsked(now, one.ticket(), standing);
@@ -290,8 +385,12 @@ final class Sharing {
         }
     }
 
+    private static @Nullable Limit limitOf(StoreCall ended, Answer answer) {
+        return answer.books() < 0 ? null : ended.draft.limits.get(answer.books());
+    }
+
     private void refused(long now, StoreCall ended, Answer answer, List<Asked> refused) {
-        Limit limit = answer.books() < 0 ? null : ended.draft.limits.get(answer.books());
+        Limit limit = limitOf(ended, answer);
         boolean forGood = limit != null && limit.kind() == Limit.Kind.TOTAL;
         boolean timed = answer.waitNanos() >= 0;
         long until = Exact.add(now, timed ? Math.max(1, answer.waitNanos()) : AGAIN_NANOS);

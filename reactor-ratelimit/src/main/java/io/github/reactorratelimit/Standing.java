@@ -20,6 +20,8 @@ final class Standing {
 
     final Demand demand;
     Phase phase;
+    /** When it was granted, on the store's clock. */
+    final long grantedAt;
     /** What it moves on from; null once it is known. */
     @Nullable
     Standing from;
@@ -44,6 +46,7 @@ final class Standing {
         this.phase = phase;
         this.at = at;
         this.from = from;
+        this.grantedAt = from == null ? at : from.grantedAt;
     }
 
     /** One more moves here, at the cost that it was corrected to; or one fewer. */

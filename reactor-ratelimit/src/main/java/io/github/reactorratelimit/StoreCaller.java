@@ -1,10 +1,16 @@
 package io.github.reactorratelimit;
 
+import io.github.reactorratelimit.LimitStore.Answer;
+import io.github.reactorratelimit.RateLimiterSnapshot.LimitState;
+import io.github.reactorratelimit.RateLimiterSnapshot.ScopeState;
 import io.github.reactorratelimit.Sharing.Mode;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import reactor.core.publisher.Mono;
 
 /**
  * What passes leave to be done about a store, outside the monitor: calls it, gives up what is late, changes the limits to a
@@ -22,6 +28,7 @@ final class StoreCaller {
 
     private volatile List<Scope> scopes;
     private volatile int division = 1;
+    private volatile boolean hinted;
     /** Under the monitor: the next call. */
     private @Nullable StoreCall toSend;
     /** Read after the monitor is left: whoever sees it does what is left to do. */
@@ -47,6 +54,11 @@ final class StoreCaller {
         sharing.news().closed(node, !node.gate.isClosed(now));
     }
 
+    /** A key was forgotten. */
+    void forgot(Node node) {
+        sharing.news().forget(node);
+    }
+
     /** At the end of a pass: what is to be called. */
     void prepare(long now) {
         StoreCall next = sharing.next(now);
@@ -68,26 +80,34 @@ final class StoreCaller {
         if (!wanted) {
             return;
         }
-        StoreCall[] calls = new StoreCall[2];
+        StoreCall[] next = new StoreCall[1];
+        List<StoreCall> late = new ArrayList<>(0);
         int[] parts = new int[1];
         admission.inMonitor(() -> {
             wanted = false;
-            calls[0] = toSend;
+            next[0] = toSend;
             toSend = null;
-            calls[1] = sharing.takeOverdue();
+            for (StoreCall call = sharing.takeOverdue(); call != null; call = sharing.takeOverdue()) {
+                late.add(call);
+            }
             parts[0] = sharing.takeDivision();
         });
-        if (calls[1] != null) {
-            calls[1].subscription.dispose();
-        }
+        late.forEach(StoreCaller::giveUp);
         if (parts[0] > 0) {
             division = parts[0];
             change();
             admission.pass(sharing::changed);
         }
         sayWhatChanged();
-        if (calls[0] != null) {
-            send(calls[0]);
+        if (next[0] != null) {
+            send(next[0]);
+        }
+    }
+
+    private static void giveUp(StoreCall late) {
+        late.subscription.dispose();
+        if (late.givenUp != null) {
+            late.givenUp.run();
         }
     }
 
@@ -114,6 +134,98 @@ final class StoreCaller {
                 sharing.lost(now, call, why);
             }
         });
+    }
+
+    // ------------------------------------------------------------------------------------------------- operators
+
+    /** How a key stands: its limits and its cooldown as the store says, its lines as they are here. */
+    Mono<ScopeState> status(Demand whom) {
+        return look(whom, false).map(Look::state);
+    }
+
+    /** Makes the store forget a key, then forgets it here. */
+    Mono<Void> reset(Demand whom) {
+        return look(whom, true).doOnNext(look -> admission.resetHere(whom)).then();
+    }
+
+    private record Look(ScopeState here, StoreCall call, LimitStore.Reply reply) {
+
+        ScopeState state() {
+            LimitStore.KeyState key = reply.keys().get(0);
+            List<LimitState> limits = new ArrayList<>();
+            for (int books = 0; books < call.draft.books.size() && call.draft.lanes.get(books) < 0; books++) {
+                Limit limit = call.draft.limits.get(books);
+                LimitState state = state(limit, reply.answers().get(books));
+                boolean spacing = books > 0 && call.draft.limits.get(books - 1) == limit;
+                if (spacing) {
+                    limits.set(limits.size() - 1, tighter(limits.get(limits.size() - 1), state));
+                } else {
+                    limits.add(state);
+                }
+            }
+            // What was learned stays in its process.
+            limits.addAll(here.limits().subList(limits.size(), here.limits().size()));
+            Duration closed = Duration.ofNanos(key.closedNanos());
+            return new ScopeState(here.by(), here.endpoint(), here.keys(), limits, closed, key.waves(), here.lines());
+        }
+
+        private static LimitState state(Limit limit, Answer answer) {
+            Duration full = answer.fullNanos() < 0 ? null : Duration.ofNanos(answer.fullNanos());
+            return new LimitState(limit, answer.left(), full);
+        }
+
+        /** A spaced window and its spacing are one limit. */
+        private static LimitState tighter(LimitState window, LimitState spacing) {
+            Duration full = window.fullAfter();
+            Duration spaced = spacing.fullAfter();
+            boolean later = full != null && spaced != null && spaced.compareTo(full) > 0;
+            return new LimitState(
+                    window.limit(), Math.min(window.available(), spacing.available()), later ? spaced : full);
+        }
+    }
+
+    private Mono<Look> look(Demand whom, boolean forget) {
+        return Mono.create(sink -> {
+            ScopeState[] here = new ScopeState[1];
+            StoreCall[] made = new StoreCall[1];
+            List<String> keys = new ArrayList<>();
+            admission.atKey(whom, (now, node) -> {
+                here[0] = admission.stateOf(now, node);
+                made[0] = sharing.look(now, node, forget);
+                keys.addAll(Tree.labels(node));
+                // Under the monitor, so that nobody finds it late before it can say so.
+                made[0].givenUp = () -> sink.error(unavailable(
+                        keys,
+                        new IllegalStateException("the store did not answer within "
+                                + sharing.store().terms().timeout())));
+            });
+            StoreCall call = made[0];
+            LimitStore.Batch batch = call.batch;
+            assert batch != null;
+            sink.onDispose(() -> {
+                admission.pass(now -> sharing.looked(call));
+                call.subscription.dispose();
+            });
+            call.subscription.update(sharing.store()
+                    .decide(batch)
+                    .publishOn(admission.clock().scheduler())
+                    .subscribe(
+                            reply -> sink.success(new Look(here[0], call, reply)),
+                            error -> sink.error(unavailable(keys, error))));
+        });
+    }
+
+    private LimiterUnavailableException unavailable(List<String> keys, Throwable why) {
+        return new LimiterUnavailableException(name, keys, why);
+    }
+
+    /** What is known here of a demand that nobody has asked the store for: it may be refused for sure, never allowed. */
+    Decision unasked(Decision known) {
+        if (known.allowed() && !hinted) {
+            hinted = true;
+            LOG.warn("Limiter '{}': tryAcquire refuses whatever the store would have to be asked for; use ask", name);
+        }
+        return known.unasked();
     }
 
     private void sayWhatChanged() {

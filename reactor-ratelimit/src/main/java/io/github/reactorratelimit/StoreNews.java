@@ -5,6 +5,7 @@ import io.github.reactorratelimit.LimitStore.Closing;
 import io.github.reactorratelimit.LimitStore.Correction;
 import io.github.reactorratelimit.LimitStore.Holding;
 import io.github.reactorratelimit.LimitStore.Part;
+import io.github.reactorratelimit.LimitStore.Ramping;
 import io.github.reactorratelimit.LimitStore.Reply;
 import io.github.reactorratelimit.StoreCall.Asked;
 import io.github.reactorratelimit.StoreCall.Group;
@@ -15,13 +16,21 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /** What a store is to be told with the next call; under the monitor. */
 final class StoreNews {
 
+    /** Granted without the store: no wave that it knows of counts as later. */
+    private static final long WITHOUT_STORE = 1L << 62;
+
+    private record Closed(boolean opened, long refusedNanos) {}
+
     private record Settled(Standing standing, String unit, long delta) {}
 
-    private final Map<Node, Boolean> closed = new LinkedHashMap<>();
+    /** Closed or opened keys, and when the permit was granted that was refused; 0 if none was. */
+    private final Map<Node, Closed> closed = new LinkedHashMap<>();
+
     private final List<Standing> moving = new ArrayList<>();
     private final Set<Standing> returning = new LinkedHashSet<>();
     private final List<Settled> settled = new ArrayList<>();
@@ -30,22 +39,59 @@ final class StoreNews {
 
     private final Set<Node> changed = new LinkedHashSet<>();
     /** Told in the call under way; to be told again if it is lost. */
-    private Map<Node, Boolean> closedInCall = new LinkedHashMap<>();
+    private Map<Node, Closed> closedInCall = new LinkedHashMap<>();
+    /** Keys with a ramp, or a usage figure, of which there is something to tell; and all with a ramp that a store widens. */
+    private final Set<Node> ramping = new LinkedHashSet<>();
+
+    private final Set<Node> followed = new LinkedHashSet<>();
 
     boolean isSome() {
         return !closed.isEmpty()
                 || !moving.isEmpty()
                 || !returning.isEmpty()
                 || !settled.isEmpty()
-                || !changed.isEmpty();
+                || !changed.isEmpty()
+                || !ramping.isEmpty();
     }
 
     boolean holds() {
-        return !holding.isEmpty();
+        return !holding.isEmpty() || !followed.isEmpty();
     }
 
+    /** By hand. */
     void closed(Node node, boolean opened) {
-        closed.put(node, opened);
+        Closed known = closed.get(node);
+        closed.put(node, new Closed(opened, known == null ? 0 : known.refusedNanos));
+    }
+
+    /** For what was answered to a permit that stands so in the store's books; null if it was granted without. */
+    void closed(Node node, @Nullable Standing refused) {
+        closed.put(node, new Closed(false, refused == null ? WITHOUT_STORE : refused.grantedAt));
+    }
+
+    /** Whether it is still to be told that this key is closed, or opened. */
+    boolean isToClose(Node node) {
+        return closed.containsKey(node);
+    }
+
+    /** Something may have become of the ramps on the path of this key. */
+    void ramps(Node leaf) {
+        for (Node node = leaf; node != null; node = node.parent) {
+            Ramp ramp = node.ramp;
+            if (ramp != null && ramp.hasNews()) {
+                ramping.add(node);
+                if (ramp.isFollowed()) {
+                    followed.add(node);
+                }
+            }
+        }
+    }
+
+    /** Whatever was to be told of this key doesn't count any more. */
+    void forget(Node node) {
+        closed.remove(node);
+        changed.remove(node);
+        ramping.remove(node);
     }
 
     /** The response head is here, or the request is written: it counts from an earlier time than it would have. */
@@ -159,11 +205,13 @@ final class StoreNews {
 
     List<Closing> closings(long now, StoreDraft draft) {
         List<Closing> all = new ArrayList<>(closed.size());
-        closed.forEach((node, opened) -> {
-            long left = node.gate.closedUntil - now;
-            if (opened || left > 0) {
+        closed.forEach((node, how) -> {
+            long left = Math.max(0, Exact.subtract(node.gate.closedUntil, now));
+            boolean wave = node.gate.generation != node.gate.toldGeneration;
+            if (how.opened || left > 0 || wave) {
                 draft.mentionAll(node);
-                all.add(new Closing(draft.key(node), node.gate.isClosed(now) ? left : -1));
+                long nanos = how.opened && left == 0 ? Closing.OPEN : left;
+                all.add(new Closing(draft.key(node), nanos, wave ? how.refusedNanos : 0));
             }
         });
         closedInCall = new LinkedHashMap<>(closed);
@@ -217,6 +265,34 @@ final class StoreNews {
                 into.add(new Holding(draft.place(node, meter, lane), held));
             }
         }
+    }
+
+    /** Of the keys of which there is something to tell, or of all with a ramp. */
+    List<Ramping> ramps(long now, StoreCall call, boolean all) {
+        if (all) {
+            ramping.addAll(followed);
+        }
+        List<Ramping> told = new ArrayList<>(ramping.size());
+        for (Node node : ramping) {
+            Ramp ramp = node.ramp;
+            if (ramp != null && ramp.hasNews()) {
+                long held = ramp.isFollowed() ? Math.max(0, ramp.outNow(now) - asking(call, node)) : 0;
+                long normal = node.permits() == Exact.NEVER ? 0 : Math.min(node.permits(), 1L << 40);
+                int usage = ramp.takeUsage();
+                told.add(new Ramping(call.draft.key(node), node.gate.toldWave, held, ramp.takeClean(), normal, usage));
+            }
+        }
+        ramping.clear();
+        followed.removeIf(node -> node.ramp == null || !node.ramp.isFollowed());
+        return told;
+    }
+
+    private static long asking(StoreCall call, Node node) {
+        long count = 0;
+        for (Group group : call.groups) {
+            count += group.slot().node.above(node.depth) == node ? group.asked().size() : 0;
+        }
+        return count;
     }
 
     /** What cost more or less comes first, so that what moves then moves at its corrected cost. */

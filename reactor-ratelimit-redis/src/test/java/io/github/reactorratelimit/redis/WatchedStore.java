@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.function.Predicate;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.SignalType;
 import reactor.core.publisher.Sinks;
 import reactor.core.scheduler.Schedulers;
 
@@ -17,6 +18,8 @@ final class WatchedStore implements LimitStore {
     private final Sinks.Many<Batch> answered = Sinks.many().replay().limit(64);
     private final Sinks.Many<Batch> lost = Sinks.many().replay().limit(64);
 
+    private volatile long latest;
+
     WatchedStore(LimitStore store) {
         this.store = store;
     }
@@ -24,7 +27,13 @@ final class WatchedStore implements LimitStore {
     @Override
     public Mono<Reply> decide(Batch batch) {
         return store.decide(batch)
-                .doOnNext(reply -> answered.tryEmitNext(batch))
+                .doFinally(end -> {
+                    // After the limiter has heard of it, unless that changes threads for it.
+                    if (end == SignalType.ON_COMPLETE) {
+                        latest = Math.max(latest, batch.number());
+                        answered.tryEmitNext(batch);
+                    }
+                })
                 .doOnError(error -> lost.tryEmitNext(batch))
                 .doOnCancel(() -> lost.tryEmitNext(batch));
     }
@@ -37,6 +46,11 @@ final class WatchedStore implements LimitStore {
     @Override
     public Terms terms() {
         return store.terms();
+    }
+
+    /** The number of the last batch that was answered. */
+    long latest() {
+        return latest;
     }
 
     /** Until one of the batches so far, or of those to come, was answered. */
