@@ -1,6 +1,7 @@
 package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.LimitStore.Answer;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.MonoSink;
@@ -44,8 +45,8 @@ final class Inquiry extends BarePermit {
             admission.refused(this, refused);
             if (refused instanceof RateLimitedException late) {
                 limit = late.limit() == null ? limit : late.limit();
-                boolean timed = late.retryAfter() != null && !late.retryAfter().isZero();
-                sink.success(decision(timed ? Exact.nanos(late.retryAfter()) : Exact.NEVER));
+                Duration after = late.retryAfter();
+                sink.success(decision(after == null || after.isZero() ? Exact.NEVER : Exact.nanos(after)));
             } else {
                 sink.error(refused);
             }
