@@ -2,8 +2,6 @@ package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.LimitStore.Answer;
 import io.github.reactorratelimit.LimitStore.Batch;
-import io.github.reactorratelimit.LimitStore.Closing;
-import io.github.reactorratelimit.LimitStore.KeyState;
 import io.github.reactorratelimit.LimitStore.Reply;
 import io.github.reactorratelimit.StoreCall.Asked;
 import io.github.reactorratelimit.StoreCall.Group;
@@ -50,7 +48,7 @@ final class Sharing {
     private final Turns turns;
     private final WaitingRoom room;
     private final StoreNews news;
-    private final Generations generations;
+    private final SharedKeys keys;
     private final Round round = new Round();
     private final ArrayDeque<Asked> asked = new ArrayDeque<>();
     private final long timeoutNanos;
@@ -78,7 +76,6 @@ final class Sharing {
             Turns turns,
             WaitingRoom room,
             Generations generations) {
-        this.generations = generations;
         this.store = store;
         this.settings = settings;
         this.tree = tree;
@@ -86,6 +83,7 @@ final class Sharing {
         this.turns = turns;
         this.room = room;
         this.news = new StoreNews();
+        this.keys = new SharedKeys(news, room, turns, generations);
         this.timeoutNanos = Exact.nanos(store.terms().timeout());
     }
 
@@ -222,12 +220,13 @@ final class Sharing {
             overdue.add(late);
         } else if (ends(late)) {
             overdue.add(late);
-            lost(
-                    now,
-                    late,
-                    new IllegalStateException(
-                            "the store did not answer within " + store.terms().timeout()));
+            lost(now, late, tooLate());
         }
+    }
+
+    IllegalStateException tooLate() {
+        return new IllegalStateException(
+                "the store did not answer within " + store.terms().timeout());
     }
 
     /** Whether something is left to do outside. */
@@ -258,24 +257,16 @@ final class Sharing {
         return overdue.poll();
     }
 
-    /** A call beside all others that asks how a key stands, or makes the store forget it. */
-    StoreCall look(long now, Node node, boolean forget) {
-        StoreCall look = new StoreCall(new StoreDraft(tree, store, settings.lanes()));
-        look.draft.mentionAll(node);
-        List<LimitStore.Ask> asks = new ArrayList<>();
-        for (int books = 0; books < look.draft.books.size(); books++) {
-            asks.add(new LimitStore.Ask(0, true, List.of(), List.of(new LimitStore.Part(books, 1, 0))));
-        }
-        List<Closing> forgets = forget ? List.of(new Closing(0, Closing.FORGET, 0)) : List.of();
-        look.batch =
-                new Batch(0, now, look.draft.keys, look.draft.books, forgets, List.of(), List.of(), List.of(), asks);
-        timers.set(look, Exact.add(now, timeoutNanos));
-        return look;
+    /** A call beside all others, for one key alone, that is given up like any other when it is late. */
+    StoreCall aside(long now) {
+        StoreCall call = new StoreCall(new StoreDraft(tree, store, settings.lanes()));
+        timers.set(call, Exact.add(now, timeoutNanos));
+        return call;
     }
 
     /** It was answered, or nobody wants to know any more. */
-    void looked(StoreCall look) {
-        timers.remove(look);
+    void asideEnded(StoreCall call) {
+        timers.remove(call);
     }
 
     /** Whether this is the call under way; it isn't any more. */
@@ -293,7 +284,7 @@ final class Sharing {
     /** Grants what was granted, and lets the others wait for as long as they were told. */
     void answered(long now, StoreCall ended, Reply reply) {
         news.told(ended, reply);
-        lookAtKeys(now, ended, reply);
+        keys.told(now, ended, reply);
         if (mode == Mode.ALONE) {
             mode = Mode.JOINING;
             division = 1;
@@ -304,61 +295,6 @@ final class Sharing {
             answered(now, ended, ended.groups.get(i), reply.answers().get(i), reply.atNanos());
         }
         setRound(now);
-    }
-
-    /** What others told of the keys of a call. What is still to be told from here goes first. */
-    private void lookAtKeys(long now, StoreCall ended, Reply reply) {
-        Batch batch = ended.batch;
-        assert batch != null;
-        long sentAt = batch.sentAtNanos();
-        for (int key = 0; key < ended.draft.nodes.size(); key++) {
-            Node node = ended.draft.nodes.get(key);
-            KeyState state = reply.keys().get(key);
-            if (node.forgotten) {
-                continue;
-            }
-            if (!news.isToClose(node)) {
-                follow(now, node, state);
-            }
-            // Unless it is what is known here: the way there and back makes no closing longer.
-            if (Exact.add(sentAt, state.closedNanos()) > Math.max(sentAt, node.gate.closedUntil)) {
-                room.closedElsewhere(now, node, state.closedNanos());
-            }
-        }
-    }
-
-    private void follow(long now, Node node, KeyState state) {
-        Gate gate = node.gate;
-        Ramp ramp = state.width() > 0 ? node.ramp() : node.ramp;
-        boolean next = state.waveNanos() != gate.toldWave && state.waveNanos() > 0;
-        if (next && gate.toldGeneration == gate.generation) {
-            // Somebody else's wave: permits of before belong to it here too.
-            gate.generation = generations.next();
-            ramp = node.ramp();
-            ramp.refused(now, gate.generation);
-        }
-        gate.toldWave = state.waveNanos();
-        gate.toldGeneration = gate.generation;
-        boolean changed = next;
-        if (ramp != null) {
-            changed |= ramp.isFollowed();
-            ramp.follow(now, state.width(), generations);
-        }
-        if (state.waveNanos() > 0) {
-            gate.waves = state.waves();
-        }
-        if (state.usageNanos() > node.usageToldAt) {
-            node.usageToldAt = state.usageNanos();
-            double usage = state.usagePerMille() / 1_000.0;
-            if (usage >= Ramp.USED || ramp != null) {
-                node.ramp().usedElsewhere(now, usage, generations.current(), generations);
-                changed = true;
-            }
-        }
-        if (changed) {
-            news.ramps(node);
-            turns.touch(now, node);
-        }
     }
 
     private void answered(long now, StoreCall ended, Group group, Answer answer, long at) {

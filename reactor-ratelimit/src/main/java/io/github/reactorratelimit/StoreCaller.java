@@ -1,10 +1,7 @@
 package io.github.reactorratelimit;
 
-import io.github.reactorratelimit.LimitStore.Answer;
-import io.github.reactorratelimit.RateLimiterSnapshot.LimitState;
 import io.github.reactorratelimit.RateLimiterSnapshot.ScopeState;
 import io.github.reactorratelimit.Sharing.Mode;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -140,83 +137,14 @@ final class StoreCaller {
 
     /** How a key stands: its limits and its cooldown as the store says, its lines as they are here. */
     Mono<ScopeState> status(Demand whom) {
-        return look(whom, false).map(Look::state);
+        return StoreLook.at(whom, false, admission, sharing).map(StoreLook::state);
     }
 
     /** Makes the store forget a key, then forgets it here. */
     Mono<Void> reset(Demand whom) {
-        return look(whom, true).doOnNext(look -> admission.resetHere(whom)).then();
-    }
-
-    private record Look(ScopeState here, StoreCall call, LimitStore.Reply reply) {
-
-        ScopeState state() {
-            LimitStore.KeyState key = reply.keys().get(0);
-            List<LimitState> limits = new ArrayList<>();
-            for (int books = 0; books < call.draft.books.size() && call.draft.lanes.get(books) < 0; books++) {
-                Limit limit = call.draft.limits.get(books);
-                LimitState state = state(limit, reply.answers().get(books));
-                boolean spacing = books > 0 && call.draft.limits.get(books - 1) == limit;
-                if (spacing) {
-                    limits.set(limits.size() - 1, tighter(limits.get(limits.size() - 1), state));
-                } else {
-                    limits.add(state);
-                }
-            }
-            // What was learned stays in its process.
-            limits.addAll(here.limits().subList(limits.size(), here.limits().size()));
-            Duration closed = Duration.ofNanos(key.closedNanos());
-            return new ScopeState(here.by(), here.endpoint(), here.keys(), limits, closed, key.waves(), here.lines());
-        }
-
-        private static LimitState state(Limit limit, Answer answer) {
-            Duration full = answer.fullNanos() < 0 ? null : Duration.ofNanos(answer.fullNanos());
-            return new LimitState(limit, answer.left(), full);
-        }
-
-        /** A spaced window and its spacing are one limit. */
-        private static LimitState tighter(LimitState window, LimitState spacing) {
-            Duration full = window.fullAfter();
-            Duration spaced = spacing.fullAfter();
-            boolean later = full != null && spaced != null && spaced.compareTo(full) > 0;
-            return new LimitState(
-                    window.limit(), Math.min(window.available(), spacing.available()), later ? spaced : full);
-        }
-    }
-
-    private Mono<Look> look(Demand whom, boolean forget) {
-        return Mono.create(sink -> {
-            ScopeState[] here = new ScopeState[1];
-            StoreCall[] made = new StoreCall[1];
-            List<String> keys = new ArrayList<>();
-            admission.atKey(whom, (now, node) -> {
-                here[0] = admission.stateOf(now, node);
-                made[0] = sharing.look(now, node, forget);
-                keys.addAll(Tree.labels(node));
-                // Under the monitor, so that nobody finds it late before it can say so.
-                made[0].givenUp = () -> sink.error(unavailable(
-                        keys,
-                        new IllegalStateException("the store did not answer within "
-                                + sharing.store().terms().timeout())));
-            });
-            StoreCall call = made[0];
-            LimitStore.Batch batch = call.batch;
-            assert batch != null;
-            sink.onDispose(() -> {
-                admission.pass(now -> sharing.looked(call));
-                call.subscription.dispose();
-            });
-            call.subscription.update(sharing.store()
-                    .decide(batch)
-                    .publishOn(admission.clock().scheduler())
-                    .subscribe(
-                            reply -> sink.success(new Look(here[0], call, reply)),
-                            error -> sink.error(unavailable(keys, error))));
-        });
-    }
-
-    private LimiterUnavailableException unavailable(List<String> keys, Throwable why) {
-        return new LimiterUnavailableException(name, keys, why);
+        return StoreLook.at(whom, true, admission, sharing)
+                .doOnNext(forgotten -> admission.resetHere(whom))
+                .then();
     }
 
     /** What is known here of a demand that nobody has asked the store for: it may be refused for sure, never allowed. */

@@ -6,6 +6,8 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.AppenderBase;
 import io.github.reactorratelimit.RateLimiter;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Sinks;
 
@@ -18,6 +20,8 @@ final class LogLines extends AppenderBase<ILoggingEvent> implements AutoCloseabl
     private final Level before = logger.getLevel();
     private final Sinks.Many<String> lines = Sinks.many().replay().all();
 
+    private final List<String> said = new CopyOnWriteArrayList<>();
+
     LogLines() {
         setContext(logger.getLoggerContext());
         start();
@@ -28,6 +32,7 @@ final class LogLines extends AppenderBase<ILoggingEvent> implements AutoCloseabl
 
     @Override
     protected void append(ILoggingEvent event) {
+        said.add(event.getFormattedMessage());
         lines.emitNext(event.getFormattedMessage(), Sinks.EmitFailureHandler.busyLooping(LONGEST));
     }
 
@@ -39,6 +44,11 @@ final class LogLines extends AppenderBase<ILoggingEvent> implements AutoCloseabl
 
     String await(String part) {
         return await(part, 0);
+    }
+
+    /** All that was said so far. */
+    List<String> all() {
+        return List.copyOf(said);
     }
 
     @Override
