@@ -37,7 +37,7 @@ class SharedCooldownTest {
     private static RealRedis server;
     private static StatefulRedisConnection<String, String> connection;
     private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
-    private final List<Process> processes = new ArrayList<>();
+    private final List<Peer> peers = new ArrayList<>();
 
     @BeforeAll
     static void start() {
@@ -52,10 +52,10 @@ class SharedCooldownTest {
 
     @AfterEach
     void dispose() {
-        processes.forEach(process -> process.limiter.dispose());
+        peers.forEach(peer -> peer.limiter.dispose());
     }
 
-    private record Process(RateLimiter limiter, WatchedStore store) {
+    private record Peer(RateLimiter limiter, WatchedStore store) {
 
         Decision ask() {
             return requireNonNull(limiter.ask(Demand.one()).block(ofSeconds(10)));
@@ -98,7 +98,7 @@ class SharedCooldownTest {
         }
     }
 
-    private Process process(Limit... limits) {
+    private Peer peer(Limit... limits) {
         RateLimiterSpec spec = RateLimiter.named("cooldown-" + System.identityHashCode(this))
                 .limit(limits)
                 .jitter(0)
@@ -106,15 +106,15 @@ class SharedCooldownTest {
         RedisSharing sharing = RedisSharing.over(connection).timeout(ofHours(1)).lease(ofHours(1));
         WatchedStore store =
                 new WatchedStore(new RedisStore(sharing, spec.name(), () -> T + time.now(TimeUnit.MICROSECONDS)));
-        Process process = new Process(spec.build(store), store);
-        processes.add(process);
-        return process;
+        Peer peer = new Peer(spec.build(store), store);
+        peers.add(peer);
+        return peer;
     }
 
     @Test
     void refusals_of_calls_that_were_under_way_are_one_wave_whoever_hears_them() {
-        Process a = process(Limit.bucket(100, 100, ofSeconds(1)));
-        Process b = process(Limit.bucket(100, 100, ofSeconds(1)));
+        Peer a = peer(Limit.bucket(100, 100, ofSeconds(1)));
+        Peer b = peer(Limit.bucket(100, 100, ofSeconds(1)));
         Permit one = a.one();
         Permit other = b.one();
         time.advanceTimeBy(Duration.ofMillis(30));
@@ -126,11 +126,11 @@ class SharedCooldownTest {
 
     @Test
     void waves_escalate_once_for_all() {
-        Process a = process(Limit.bucket(100, 100, ofSeconds(1)));
-        Process b = process(Limit.bucket(100, 100, ofSeconds(1)));
+        Peer a = peer(Limit.bucket(100, 100, ofSeconds(1)));
+        Peer b = peer(Limit.bucket(100, 100, ofSeconds(1)));
         a.refused(a.one());
         for (int wave = 2; wave <= 5; wave++) {
-            Process next = wave % 2 == 0 ? b : a;
+            Peer next = wave % 2 == 0 ? b : a;
             time.advanceTimeBy(next.status().closedFor());
             next.refused(next.one());
             assertThat(a.status().waves()).isEqualTo(wave);
@@ -140,8 +140,8 @@ class SharedCooldownTest {
 
     @Test
     void when_it_opens_one_probe_goes_out_of_all_processes_then_two_then_four() {
-        Process a = process(Limit.bucket(100, 100, ofSeconds(1)));
-        Process b = process(Limit.bucket(100, 100, ofSeconds(1)));
+        Peer a = peer(Limit.bucket(100, 100, ofSeconds(1)));
+        Peer b = peer(Limit.bucket(100, 100, ofSeconds(1)));
         a.refused(a.one());
         assertThat(b.ask().retryAfter()).isEqualTo(ofSeconds(1));
         time.advanceTimeBy(ofSeconds(1));
@@ -164,8 +164,8 @@ class SharedCooldownTest {
 
     @Test
     void a_usage_figure_that_one_is_told_slows_all_down_and_a_lower_one_ends_it() {
-        Process a = process(Limit.inFlight(8));
-        Process b = process(Limit.inFlight(8));
+        Peer a = peer(Limit.inFlight(8));
+        Peer b = peer(Limit.inFlight(8));
         Permit told = a.one();
         a.complete(
                 told,
