@@ -2,6 +2,7 @@ package io.github.reactorratelimit.redis;
 
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import reactor.core.Disposable;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
@@ -10,15 +11,15 @@ import reactor.core.scheduler.Schedulers;
 final class ShiftedScheduler implements Scheduler {
 
     private final Scheduler real = Schedulers.parallel();
-    private volatile long shiftNanos;
+    private final AtomicLong shiftNanos = new AtomicLong();
 
     void shift(Duration by) {
-        shiftNanos += by.toNanos();
+        shiftNanos.addAndGet(by.toNanos());
     }
 
     @Override
     public long now(TimeUnit unit) {
-        return unit.convert(real.now(TimeUnit.NANOSECONDS) + shiftNanos, TimeUnit.NANOSECONDS);
+        return unit.convert(real.now(TimeUnit.NANOSECONDS) + shiftNanos.get(), TimeUnit.NANOSECONDS);
     }
 
     @Override
