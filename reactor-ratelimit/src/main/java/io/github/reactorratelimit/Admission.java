@@ -692,7 +692,7 @@ final class Admission {
             more = true;
         }
         if (caller != null) {
-            caller.prepare(now);
+            caller.prepare();
         }
         tree.forgetIdle(now);
         boolean wanted = alarm.want(more ? Exact.NEVER : timers.firstDue(), clock.anchor());
@@ -708,11 +708,11 @@ final class Admission {
             alarm.set();
         }
         tellNews();
-        if (caller != null) {
-            caller.carryOut();
-        }
         if (out != null) {
             Emissions.emit(out);
+        }
+        if (caller != null) {
+            caller.carryOut();
         }
         while (more) {
             Scheduler scheduler = clock.scheduler();
@@ -726,11 +726,11 @@ final class Admission {
                 alarm.set();
             }
             tellNews();
-            if (caller != null) {
-                caller.carryOut();
-            }
             if (next != null) {
                 Emissions.emit(next);
+            }
+            if (caller != null) {
+                caller.carryOut();
             }
         }
     }

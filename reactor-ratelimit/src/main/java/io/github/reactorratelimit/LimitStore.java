@@ -18,7 +18,7 @@ public interface LimitStore {
      * limiter go by {@link Terms#processes}; its message should say what to do.
      *
      * @param batch what one process tells and asks
-     * @return one reply; cancelled when its time is over
+     * @return one reply, on the thread on which callers are to get their permits; cancelled when its time is over
      */
     Mono<Reply> decide(Batch batch);
 

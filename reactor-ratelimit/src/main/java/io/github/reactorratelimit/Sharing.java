@@ -125,10 +125,11 @@ final class Sharing {
     }
 
     /** A response was heard: what it closed, and what it says of the ramps on its path. */
-    void heard(Ticket ticket, Node leaf, boolean closes) {
-        if (closes) {
-            for (Node node = leaf; node != null; node = node.parent) {
-                news.closed(node, ticket.standing());
+    void heard(long now, Ticket ticket, Node leaf, boolean closes) {
+        for (Node node = leaf; closes && node != null; node = node.parent) {
+            news.closed(node, ticket.standing());
+            if (node.learned != null) {
+                news.emptied(node, node.learned.emptyUntil(now));
             }
         }
         news.ramps(leaf);
@@ -160,12 +161,17 @@ final class Sharing {
 
     // ---------------------------------------------------------------------------------------------------- calling
 
+    /** Whether there is something to tell or to ask, and none is under way. */
+    boolean mayCall() {
+        boolean probing = mode == Mode.ALONE || mode == Mode.CLOSED;
+        boolean some = roundDue || (!probing && (!asked.isEmpty() || news.isSome()));
+        return call == null && some && !isChanging();
+    }
+
     /** The next call, if there is something to tell or to ask and none is under way. */
     @Nullable
     StoreCall next(long now) {
-        boolean probing = mode == Mode.ALONE || mode == Mode.CLOSED;
-        boolean some = roundDue || (!probing && (!asked.isEmpty() || news.isSome()));
-        if (call != null || !some || mode == Mode.DIVIDING || mode == Mode.JOINING) {
+        if (!mayCall()) {
             return null;
         }
         StoreCall next = new StoreCall(new StoreDraft(tree, store, settings.lanes()));

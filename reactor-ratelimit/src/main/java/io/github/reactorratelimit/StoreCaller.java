@@ -4,7 +4,6 @@ import io.github.reactorratelimit.RateLimiterSnapshot.ScopeState;
 import io.github.reactorratelimit.Sharing.Mode;
 import java.util.ArrayList;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Mono;
@@ -13,7 +12,7 @@ import reactor.core.publisher.Mono;
  * What passes leave to be done about a store, outside the monitor: calls it, gives up what is late, changes the limits to a
  * part of them while it is out of order, and says so.
  */
-final class StoreCaller {
+final class StoreCaller implements Runnable {
 
     private static final Logger LOG = LoggerFactory.getLogger(RateLimiter.class);
 
@@ -26,8 +25,6 @@ final class StoreCaller {
     private volatile List<Scope> scopes;
     private volatile int division = 1;
     private volatile boolean hinted;
-    /** Under the monitor: the next call. */
-    private @Nullable StoreCall toSend;
     /** Read after the monitor is left: whoever sees it does what is left to do. */
     private volatile boolean wanted;
 
@@ -56,13 +53,9 @@ final class StoreCaller {
         sharing.news().forget(node);
     }
 
-    /** At the end of a pass: what is to be called. */
-    void prepare(long now) {
-        StoreCall next = sharing.next(now);
-        if (next != null) {
-            toSend = next;
-        }
-        if (next != null || sharing.isSome()) {
+    /** At the end of a pass: whether something is to be called. */
+    void prepare() {
+        if (!wanted && (sharing.isSome() || sharing.mayCall())) {
             wanted = true;
         }
     }
@@ -73,17 +66,19 @@ final class StoreCaller {
 
     // ---------------------------------------------------------------------------------------- outside the monitor
 
+    /** What is to be done; where callers are just told of their permits, after they had the time to ask for more. */
     void carryOut() {
-        if (!wanted) {
-            return;
+        if (wanted && !Emissions.afterwards(this)) {
+            run();
         }
-        StoreCall[] next = new StoreCall[1];
+    }
+
+    @Override
+    public void run() {
         List<StoreCall> late = new ArrayList<>(0);
         int[] parts = new int[1];
         admission.inMonitor(() -> {
             wanted = false;
-            next[0] = toSend;
-            toSend = null;
             for (StoreCall call = sharing.takeOverdue(); call != null; call = sharing.takeOverdue()) {
                 late.add(call);
             }
@@ -96,6 +91,8 @@ final class StoreCaller {
             admission.pass(sharing::changed);
         }
         sayWhatChanged();
+        StoreCall[] next = new StoreCall[1];
+        admission.pass(now -> next[0] = sharing.next(now));
         if (next[0] != null) {
             send(next[0]);
         }
@@ -113,8 +110,6 @@ final class StoreCaller {
         assert batch != null;
         call.subscription.update(sharing.store()
                 .decide(batch)
-                // What users do with their permits is not to hold up the store's threads.
-                .publishOn(admission.clock().scheduler())
                 .subscribe(
                         reply -> admission.pass(now -> {
                             if (sharing.ends(call)) {

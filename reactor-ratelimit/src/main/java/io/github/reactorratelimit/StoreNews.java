@@ -24,7 +24,7 @@ final class StoreNews {
     /** Granted without the store: no wave that it knows of counts as later. */
     private static final long WITHOUT_STORE = 1L << 62;
 
-    private record Closed(boolean opened, long refusedNanos) {}
+    private record Closed(boolean opened, long refusedNanos, long until) {}
 
     private record Settled(Standing standing, String unit, long delta) {}
 
@@ -61,12 +61,20 @@ final class StoreNews {
     /** By hand. */
     void closed(Node node, boolean opened) {
         Closed known = closed.get(node);
-        closed.put(node, new Closed(opened, known == null ? 0 : known.refusedNanos));
+        closed.put(node, new Closed(opened, known == null ? 0 : known.refusedNanos, Long.MIN_VALUE));
     }
 
     /** For what was answered to a permit that stands so in the store's books; null if it was granted without. */
     void closed(Node node, @Nullable Standing refused) {
-        closed.put(node, new Closed(false, refused == null ? WITHOUT_STORE : refused.grantedAt));
+        closed.put(node, new Closed(false, refused == null ? WITHOUT_STORE : refused.grantedAt, Long.MIN_VALUE));
+    }
+
+    /** A quota that was learned here is empty until then: the others don't know its books. */
+    void emptied(Node node, long until) {
+        Closed known = closed.get(node);
+        if (known == null || !known.opened) {
+            closed.put(node, new Closed(false, known == null ? 0 : known.refusedNanos, until));
+        }
     }
 
     /** Whether it is still to be told that this key is closed, or opened. */
@@ -206,7 +214,7 @@ final class StoreNews {
     List<Closing> closings(long now, StoreDraft draft) {
         List<Closing> all = new ArrayList<>(closed.size());
         closed.forEach((node, how) -> {
-            long left = Math.max(0, Exact.subtract(node.gate.closedUntil, now));
+            long left = Math.max(0, Exact.subtract(Math.max(node.gate.closedUntil, how.until), now));
             boolean wave = node.gate.generation != node.gate.toldGeneration;
             if (how.opened || left > 0 || wave) {
                 draft.mentionAll(node);

@@ -441,7 +441,7 @@ final class WaitingRoom {
             touch(now, leaf);
         }
         if (sharing != null) {
-            sharing.heard(ticket, leaf, throttle != null || pauseNanos > 0);
+            sharing.heard(now, ticket, leaf, throttle != null || pauseNanos > 0);
         }
         return throttle;
     }

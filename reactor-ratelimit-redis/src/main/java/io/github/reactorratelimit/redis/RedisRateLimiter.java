@@ -16,7 +16,8 @@ import io.lettuce.core.cluster.RedisClusterClient;
  *
  * <p>Differences from memory: {@code tryAcquire} can't ask without waiting, so while Redis decides it only refuses; {@link
  * RateLimiter#ask} answers as soon as Redis has. {@code estimate} and {@code snapshot} go by what this process knows, {@link
- * RateLimiter#status} by what Redis knows. Grants come on the limiter's scheduler.
+ * RateLimiter#status} by what Redis knows. Grants come on Lettuce's
+ * threads, like the answers of its own reactive commands: whoever blocks after one changes threads first.
  */
 public final class RedisRateLimiter {
 

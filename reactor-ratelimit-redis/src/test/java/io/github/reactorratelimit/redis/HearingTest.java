@@ -17,6 +17,7 @@ import io.github.reactorratelimit.RateLimiterSpec;
 import io.github.reactorratelimit.Scope;
 import io.github.reactorratelimit.signal.Dialects;
 import io.github.reactorratelimit.signal.Headers;
+import io.github.reactorratelimit.signal.Quota;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
@@ -137,6 +138,20 @@ class HearingTest {
         told(a, root -> connection.sync().hget(closed, "closed") != null);
         assertThatThrownBy(() -> one(b, NOW.and("user", "u1"))).isInstanceOf(RateLimitedException.class);
         one(b, NOW.and("user", "u2"));
+    }
+
+    @Test
+    void a_learned_quota_that_one_process_hears_to_be_empty_is_closed_for_all() {
+        RateLimiter a = process(limits().learn());
+        RateLimiter b = process(limits().learn());
+        Quota empty = new Quota("", "requests", 5, 0, -1, ofSeconds(100), null, null, false);
+        one(a, NOW)
+                .complete(RateLimitSignal.of(200)
+                        .quotas(List.of(empty))
+                        .delay(ofSeconds(100))
+                        .build());
+        told(a, state -> state.contains("closed="));
+        assertThatThrownBy(() -> one(b, NOW)).isInstanceOf(RateLimitedException.class);
     }
 
     @Test
