@@ -24,6 +24,8 @@ final class StoreNews {
     /** Granted without the store: no wave that it knows of counts as later. */
     private static final long WITHOUT_STORE = 1L << 62;
 
+    private static final long MICRO_NANOS = 1_000;
+
     private record Closed(boolean opened, long refusedNanos, long until) {}
 
     private record Settled(Standing standing, String unit, long delta) {}
@@ -345,7 +347,7 @@ final class StoreNews {
             return;
         }
         to.told = true;
-        to.at = now - to.at;
+        to.at = (now - to.at) / MICRO_NANOS * MICRO_NANOS; // As stores count, so that it is found again where it went.
         call.moved.add(to);
         for (Part part : parts(call.draft, from)) {
             LimitStore.Books books = call.draft.books.get(part.books());
