@@ -4,6 +4,7 @@ import io.github.reactorratelimit.Booking.Phase;
 import io.github.reactorratelimit.RateLimitListener.Cause;
 import io.github.reactorratelimit.RateLimitListener.Ending;
 import io.github.reactorratelimit.RateLimitListener.Queue;
+import io.github.reactorratelimit.RateLimiterSnapshot.ScopeState;
 import io.github.reactorratelimit.Ticket.Stage;
 import io.github.reactorratelimit.Tree.KeyLimits;
 import io.github.reactorratelimit.WaitingRoom.Leaving;
@@ -18,8 +19,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 import reactor.core.scheduler.Scheduler;
 import reactor.util.context.Context;
@@ -30,8 +30,6 @@ import reactor.util.context.Context;
  * and no logger, and never waits: what it decided, and when it wants to be woken, are carried out after it.
  */
 final class Admission {
-
-    private static final Logger LOG = LoggerFactory.getLogger(RateLimiter.class);
 
     private final Object monitor = new Object();
     private final Settings settings;
@@ -45,16 +43,9 @@ final class Admission {
     private final News news;
     private final WaitingRoom room;
     private final @Nullable Herald herald;
-    private final @Nullable Sharing sharing;
-    /** As they were configured, whatever part of them is used while a store is out of order. */
-    private volatile List<Limit> limits;
+    /** Who calls the store that decides; null if nobody else has a say. */
+    private final @Nullable StoreCaller caller;
 
-    private volatile List<Scope> scopes;
-    private volatile int division = 1;
-    /** Under the monitor: the next call of the store. */
-    private @Nullable StoreCall toSend;
-
-    private volatile boolean storeWanted;
     private volatile boolean disposed;
     // Read after the monitor is left: whoever sees them does what is left to do.
     private volatile boolean more;
@@ -80,12 +71,13 @@ final class Admission {
         Cooldowns cooldowns = new Cooldowns(settings, generations, tree, news);
         this.room = new WaitingRoom(settings, tree, timers, turns, cooldowns, generations, outlook, news);
         this.herald = Herald.of(settings, tree);
-        this.limits = limits;
-        this.scopes = scopes;
-        this.sharing = store == null ? null : new Sharing(store, settings, tree, timers, turns, room);
-        if (sharing != null) {
+        if (store == null) {
+            this.caller = null;
+        } else {
             Sharing.check(limits);
+            Sharing sharing = new Sharing(store, settings, tree, timers, turns, room, generations);
             room.sharedBy(sharing);
+            this.caller = new StoreCaller(this, sharing, limits, scopes);
         }
     }
 
@@ -183,7 +175,7 @@ final class Admission {
     }
 
     private KeyLimits shareable(KeyLimits limits) {
-        if (sharing != null) {
+        if (caller != null) {
             limits.each().forEach(Sharing::check);
         }
         return limits;
@@ -225,10 +217,8 @@ final class Admission {
 
     /** Answers at once; an allowed answer has taken its permit. */
     Decision tryAcquire(Demand demand) {
-        if (sharing != null && sharing.decides()) {
-            throw new UnsupportedOperationException(
-                    "limiter '" + settings.name() + "' shares its limits and can't answer"
-                            + " without asking; acquire(demand.maxWait(Duration.ZERO)) answers as soon as it has");
+        if (caller != null && caller.decides()) {
+            return caller.unasked(decide(demand, false, null));
         }
         return herald == null ? decide(demand, true, null) : decideAndTell(demand, herald);
     }
@@ -249,6 +239,12 @@ final class Admission {
                             : Refusals.now(settings.name(), labels, decision));
         }
         return decision;
+    }
+
+    /** As {@link #tryAcquire}, as soon as it is known. */
+    Mono<Decision> ask(Demand demand) {
+        return Mono.defer(
+                () -> caller != null && caller.decides() ? Inquiry.of(this, demand) : Mono.just(tryAcquire(demand)));
     }
 
     /** Answers what {@link #tryAcquire} would, and takes nothing. */
@@ -552,7 +548,10 @@ final class Admission {
     // ---------------------------------------------------------------------------------------------------- by hand
 
     void pause(Demand whom, long nanos) {
-        atKey(whom, (now, node) -> news.closed(now, node, node.close(now, Exact.add(now, nanos)), Cause.BY_HAND));
+        atKey(whom, (now, node) -> {
+            news.closed(now, node, node.close(now, Exact.add(now, nanos)), Cause.BY_HAND);
+            tellStore(now, node);
+        });
     }
 
     void resume(Demand whom) {
@@ -562,10 +561,50 @@ final class Admission {
                 turns.touchAll(now, node.parent); // It may have left others with whom it shared a quota.
             }
             news.opened(node);
+            tellStore(now, node);
         });
     }
 
-    private void atKey(Demand whom, KeyChange change) {
+    private void tellStore(long now, Node node) {
+        if (caller != null) {
+            caller.closed(now, node);
+        }
+    }
+
+    /** How a key stands, in the store if there is one. */
+    Mono<ScopeState> status(Demand whom) {
+        return caller != null && caller.decides() ? caller.status(whom) : Mono.fromSupplier(() -> statusHere(whom));
+    }
+
+    ScopeState statusHere(Demand whom) {
+        ScopeState[] state = new ScopeState[1];
+        atKey(whom, (now, node) -> state[0] = stateOf(now, node));
+        return state[0];
+    }
+
+    ScopeState stateOf(long now, Node node) {
+        return Snapshots.scope(settings, tree, node, now);
+    }
+
+    /** Forgets what is known of a key, in the store too if there is one. */
+    Mono<Void> reset(Demand whom) {
+        return caller != null && caller.decides() ? caller.reset(whom) : Mono.fromRunnable(() -> resetHere(whom));
+    }
+
+    void resetHere(Demand whom) {
+        atKey(whom, (now, node) -> {
+            node.reset(now, generations.next());
+            if (node.parent != null) {
+                turns.touchAll(now, node.parent); // It may have left others with whom it shared a quota.
+            }
+            news.opened(node);
+            if (caller != null) {
+                caller.forgot(node);
+            }
+        });
+    }
+
+    void atKey(Demand whom, KeyChange change) {
         Object[] keys = tree.keysNamed(whom);
         boolean[] changed = new boolean[1];
         while (!changed[0]) {
@@ -575,44 +614,26 @@ final class Admission {
                 if (node != null) {
                     change.at(now, node);
                     turns.touch(now, node);
-                    if (sharing != null) {
-                        sharing.news().closed(node, !node.gate.isClosed(now));
-                    }
                     changed[0] = true;
                 }
             });
         }
     }
 
-    private interface KeyChange {
+    interface KeyChange {
         void at(long now, Node node);
     }
 
     /** Changes the limits of every key. Waits are reckoned anew; those that can never pass any more fail. */
-    void change(List<Limit> rootLimits, List<Scope> changed) {
-        limits = rootLimits;
-        scopes = changed;
-        change();
+    void change(List<Limit> rootLimits, List<Scope> scopes) {
+        if (caller == null) {
+            changeTo(rootLimits, scopes);
+        } else {
+            caller.change(rootLimits, scopes);
+        }
     }
 
-    private void change() {
-        int parts;
-        do {
-            parts = division;
-            int by = parts;
-            if (by == 1) {
-                changeTo(limits, scopes);
-            } else {
-                changeTo(
-                        Scope.each(limits, limit -> limit.sharedBy(by)),
-                        scopes.stream()
-                                .map(scope -> scope.each(limit -> limit.sharedBy(by)))
-                                .toList());
-            }
-        } while (parts != division);
-    }
-
-    private void changeTo(List<Limit> rootLimits, List<Scope> scopes) {
+    void changeTo(List<Limit> rootLimits, List<Scope> scopes) {
         Map<Node, List<Limit>> limits = new HashMap<>();
         boolean[] changed = new boolean[1];
         while (!changed[0]) {
@@ -649,91 +670,11 @@ final class Admission {
         return true;
     }
 
-    // ------------------------------------------------------------------------------------------------- the store
-
-    /** What a pass left to be done about the store, outside the monitor. */
-    private void callStore() {
-        Sharing shared = sharing;
-        if (shared == null || !storeWanted) {
-            return;
-        }
-        StoreCall next;
-        StoreCall late;
-        int parts;
-        Throwable failure;
-        synchronized (monitor) {
-            storeWanted = false;
-            next = toSend;
-            toSend = null;
-            late = shared.takeOverdue();
-            parts = shared.takeDivision();
-            failure = shared.failure();
-        }
-        if (late != null) {
-            late.subscription.dispose();
-        }
-        if (parts > 0) {
-            divide(shared, parts, failure);
-        }
-        if (next != null) {
-            send(shared, next);
-        }
-    }
-
-    private void send(Sharing shared, StoreCall call) {
-        LimitStore.Batch batch = call.batch;
-        assert batch != null;
-        call.subscription.update(shared.store()
-                .decide(batch)
-                .publishOn(clock.scheduler()) // What users do with their permits is not to hold up the store's threads.
-                .subscribe(
-                        reply -> pass(now -> {
-                            if (shared.ends(call)) {
-                                shared.answered(now, call, reply);
-                            }
-                        }),
-                        error -> lost(shared, call, error),
-                        () -> lost(shared, call, new IllegalStateException("the store gave no reply"))));
-    }
-
-    private void lost(Sharing shared, StoreCall call, Throwable why) {
-        boolean[] closed = new boolean[1];
-        pass(now -> {
-            if (shared.ends(call)) {
-                closed[0] = shared.mode() == Sharing.Mode.SHARED;
-                shared.lost(now, call, why);
-                closed[0] &= shared.mode() == Sharing.Mode.CLOSED;
-            }
-        });
-        if (closed[0]) {
-            LOG.warn(
-                    "Limiter '{}': its store is out of order, and demands fail meanwhile: {}",
-                    settings.name(),
-                    why.getMessage());
-        }
-    }
-
-    /** Goes on with a part of the limits, or with all of them again. */
-    private void divide(Sharing shared, int parts, @Nullable Throwable failure) {
-        if (parts == 1 && division > 1) {
-            LOG.info("Limiter '{}': its store answers again, and decides from now on", settings.name());
-        } else if (failure != null) {
-            LOG.warn(
-                    "Limiter '{}': its store is out of order, and 1/{} of every limit is used without it meanwhile: {}",
-                    settings.name(),
-                    parts,
-                    failure.getMessage());
-        }
-        division = parts;
-        change();
-        pass(shared::changed);
-    }
-
     void dispose() {
         disposed = true;
         pass(now -> {
-            if (sharing != null) {
-                sharing.dispose();
+            if (caller != null) {
+                caller.dispose();
             }
             room.failAll(now, tree.root, null);
         });
@@ -779,7 +720,13 @@ final class Admission {
 
     // --------------------------------------------------------------------------------------------------- the pass
 
-    private void pass(LongConsumer command) {
+    void inMonitor(Runnable command) {
+        synchronized (monitor) {
+            command.run();
+        }
+    }
+
+    void pass(LongConsumer command) {
         Scheduler scheduler = clock.scheduler();
         long raw = scheduler.now(TimeUnit.NANOSECONDS);
         Ticket out;
@@ -809,14 +756,8 @@ final class Admission {
         if (!done || timers.firstDue() <= now) {
             more = true;
         }
-        if (sharing != null) {
-            StoreCall next = sharing.next(now);
-            if (next != null) {
-                toSend = next;
-            }
-            if (next != null || sharing.isSome()) {
-                storeWanted = true;
-            }
+        if (caller != null) {
+            caller.prepare();
         }
         tree.forgetIdle(now);
         boolean wanted = alarm.want(more ? Exact.NEVER : timers.firstDue(), clock.anchor());
@@ -832,9 +773,11 @@ final class Admission {
             alarm.set();
         }
         tellNews();
-        callStore();
         if (out != null) {
             Emissions.emit(out);
+        }
+        if (caller != null) {
+            caller.carryOut();
         }
         while (more) {
             Scheduler scheduler = clock.scheduler();
@@ -848,9 +791,11 @@ final class Admission {
                 alarm.set();
             }
             tellNews();
-            callStore();
             if (next != null) {
                 Emissions.emit(next);
+            }
+            if (caller != null) {
+                caller.carryOut();
             }
         }
     }

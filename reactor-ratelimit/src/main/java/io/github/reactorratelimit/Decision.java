@@ -43,6 +43,13 @@ public final class Decision {
         this.permit = permit;
     }
 
+    /** As long as nobody has asked who decides: refused, for an unknown time unless it is known that it would be. */
+    Decision unasked() {
+        return allowed()
+                ? new Decision(Exact.NEVER, 0, Exact.NEVER, null, admission, demand, null, grantedAt, generation, null)
+                : this;
+    }
+
     /**
      * Whether the demand may go now.
      *

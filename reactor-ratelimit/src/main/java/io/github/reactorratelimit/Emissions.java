@@ -1,5 +1,6 @@
 package io.github.reactorratelimit;
 
+import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -16,6 +17,7 @@ final class Emissions {
 
     private @Nullable Ticket first;
     private @Nullable Ticket last;
+    private final ArrayDeque<Runnable> afterwards = new ArrayDeque<>(1);
     private boolean running;
 
     private Emissions() {}
@@ -25,6 +27,15 @@ final class Emissions {
         OF_THREAD.get().run(chain);
     }
 
+    /** Leaves something to be done, once, when this thread has emitted all it has to; false if it emits nothing now. */
+    static boolean afterwards(Runnable task) {
+        Emissions here = OF_THREAD.get();
+        if (here.running && !here.afterwards.contains(task)) {
+            here.afterwards.add(task);
+        }
+        return here.running;
+    }
+
     private void run(Ticket chain) {
         append(chain);
         if (running) {
@@ -32,11 +43,18 @@ final class Emissions {
         }
         running = true;
         try {
-            for (Ticket ticket = poll(); ticket != null; ticket = poll()) {
-                emitOne(ticket);
-            }
+            runAll();
         } finally {
             running = false;
+        }
+        for (Runnable task = afterwards.poll(); task != null; task = afterwards.poll()) {
+            task.run();
+        }
+    }
+
+    private void runAll() {
+        for (Ticket ticket = poll(); ticket != null; ticket = poll()) {
+            emitOne(ticket);
         }
     }
 

@@ -14,6 +14,10 @@ final class Gate {
     long generation;
     /** Consecutive waves of refusals. */
     int waves;
+    /** The generation of the last wave that a store knows of, and when it was told that first, on its clock. */
+    long toldGeneration;
+
+    long toldWave;
     /** Until then the server itself said to wait, without our margins: that is what the longest obeyed delay bounds. */
     long saidUntil = Long.MIN_VALUE;
     /** Who is told when it opens again; null if nobody wants to know. */

@@ -197,6 +197,15 @@ final class Learned {
         }
     }
 
+    /** Until when one of them is empty by the server's last word; in the past if none is. */
+    long emptyUntil(long now) {
+        long until = Long.MIN_VALUE;
+        for (LearnedMeter meter : meters) {
+            until = Math.max(until, meter.emptyUntil(now));
+        }
+        return until;
+    }
+
     boolean isFull(long now) {
         for (LearnedMeter meter : meters) {
             if (meter.fullAt(now) > now) {

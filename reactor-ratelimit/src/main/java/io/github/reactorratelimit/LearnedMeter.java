@@ -245,6 +245,11 @@ final class LearnedMeter extends Meter {
         }
     }
 
+    /** Until when nothing is left by the server's last word; in the past if something is. */
+    long emptyUntil(long now) {
+        return isKnown(now) && remaining <= 0 ? latest : Long.MIN_VALUE;
+    }
+
     @Override
     boolean canEver(long cost) {
         return true; // A size that was only heard of forbids nothing.

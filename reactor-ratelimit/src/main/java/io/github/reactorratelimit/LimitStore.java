@@ -18,7 +18,7 @@ public interface LimitStore {
      * limiter go by {@link Terms#processes}; its message should say what to do.
      *
      * @param batch what one process tells and asks
-     * @return one reply; cancelled when its time is over
+     * @return one reply, on the thread on which callers are to get their permits; cancelled when its time is over
      */
     Mono<Reply> decide(Batch batch);
 
@@ -89,13 +89,14 @@ public interface LimitStore {
     /**
      * What one process tells and asks at once.
      *
-     * @param number rises with every batch of a limiter
+     * @param number rises with every batch of a limiter; 0 if it only looks, or makes a key be forgotten
      * @param sentAtNanos when it is sent, on this process's own clock
      * @param keys the scope keys, by their names
      * @param books the limits that the rest refers to by their places
      * @param closings closed or opened keys
      * @param holdings what is in flight
      * @param corrections of what was granted before
+     * @param ramps what became of keys that open again
      * @param asks what is asked for
      */
     record Batch(
@@ -106,15 +107,36 @@ public interface LimitStore {
             List<Closing> closings,
             List<Holding> holdings,
             List<Correction> corrections,
+            List<Ramping> ramps,
             List<Ask> asks) {}
 
     /**
-     * A key is closed for everybody.
+     * A key is closed for everybody, or opened, or forgotten.
      *
      * @param key its place
-     * @param nanos for how long at least; -1 opens it
+     * @param nanos for how long at least; {@link #OPEN} or {@link #FORGET}
+     * @param refusedNanos when the permit was granted that the server refused, on the store's clock; 0 if none was. The
+     *     first refusal of a permit that was granted after the last wave is the next wave, and narrows the key's ramp
      */
-    record Closing(int key, long nanos) {}
+    record Closing(int key, long nanos, long refusedNanos) {
+
+        /** It is open again, whoever closed it. */
+        public static final long OPEN = -1;
+        /** Nothing that was ever told of it counts any more. */
+        public static final long FORGET = -2;
+    }
+
+    /**
+     * What a process has to tell of a key that opens again after a refusal.
+     *
+     * @param key its place
+     * @param waveNanos the wave that it knows of; what is told of an earlier one has no place in the ramp
+     * @param held how many it has out
+     * @param clean how many were answered since it told last
+     * @param normal how wide the limits of the key are, 0 if none is known
+     * @param usagePerMille how full the server says the key is, -1 for nothing new
+     */
+    record Ramping(int key, long waveNanos, long held, long clean, long normal, int usagePerMille) {}
 
     /**
      * What the process holds now, whatever it was before.
@@ -148,10 +170,11 @@ public interface LimitStore {
      * Some permits of a kind.
      *
      * @param times how many are wanted, as many as possible of them
+     * @param figures whether it is to be answered what is left
      * @param keys the places of the keys that must be open
      * @param parts what each takes
      */
-    record Ask(int times, List<Integer> keys, List<Part> parts) {}
+    record Ask(int times, boolean figures, List<Integer> keys, List<Part> parts) {}
 
     /**
      * What became of an ask.
@@ -159,16 +182,30 @@ public interface LimitStore {
      * @param granted how many
      * @param waitNanos how long the next one has to wait, -1 if that is not a matter of time
      * @param key the place of the key that says so; -1 if nothing does
-     * @param books the place of the limit that says so; -1 if the key is closed, or nothing does
+     * @param books the place of the limit that says so; -1 if it is the key itself, or nothing does
+     * @param left if that was asked, what that limit has left, or the one with the least left; -1 if there is none
+     * @param fullNanos in what time it is full again, -1 if that is not a matter of time
      */
-    record Answer(int granted, long waitNanos, int key, int books) {}
+    record Answer(int granted, long waitNanos, int key, int books, long left, long fullNanos) {}
+
+    /**
+     * How a key stands for everybody.
+     *
+     * @param closedNanos for how long it is closed
+     * @param waveNanos when the last wave of refusals was told first, on the store's clock; 0 if there was none
+     * @param waves how many came in a row
+     * @param width how many may be out while it opens again; 0 if it is open
+     * @param usagePerMille how full the server said it is
+     * @param usageNanos when that was told; 0 if it never was
+     */
+    record KeyState(long closedNanos, long waveNanos, int waves, long width, int usagePerMille, long usageNanos) {}
 
     /**
      * What a batch is answered.
      *
      * @param atNanos when it was decided, on the store's clock
-     * @param closedNanos for how long each key is closed
+     * @param keys how each key stands
      * @param answers one per ask
      */
-    record Reply(long atNanos, List<Long> closedNanos, List<Answer> answers) {}
+    record Reply(long atNanos, List<KeyState> keys, List<Answer> answers) {}
 }

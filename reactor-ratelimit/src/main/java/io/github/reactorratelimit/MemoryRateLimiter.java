@@ -1,5 +1,6 @@
 package io.github.reactorratelimit;
 
+import io.github.reactorratelimit.RateLimiterSnapshot.ScopeState;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
@@ -34,6 +35,11 @@ final class MemoryRateLimiter implements RateLimiter {
     @Override
     public Decision tryAcquire(Demand demand) {
         return admission.tryAcquire(calls.priced(demand));
+    }
+
+    @Override
+    public Mono<Decision> ask(Demand demand) {
+        return admission.ask(calls.priced(demand));
     }
 
     @Override
@@ -78,6 +84,16 @@ final class MemoryRateLimiter implements RateLimiter {
     @Override
     public Duration time() {
         return Duration.ofNanos(admission.now());
+    }
+
+    @Override
+    public Mono<ScopeState> status(Demand whom) {
+        return admission.status(whom);
+    }
+
+    @Override
+    public Mono<Void> reset(Demand whom) {
+        return admission.reset(whom);
     }
 
     @Override

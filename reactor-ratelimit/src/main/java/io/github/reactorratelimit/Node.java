@@ -67,6 +67,8 @@ final class Node {
     /** What a store calls it; null as long as it was not asked about it. */
     @Nullable
     String stored;
+    /** When a store was told the usage figure that is known here, on its clock. */
+    long usageToldAt;
     /** Until then a store is known to refuse demands of this cost and more in this unit, all of them without a unit. */
     private long refusedUntil = Long.MIN_VALUE;
 
@@ -174,6 +176,9 @@ final class Node {
 
     /** What a store said doesn't count any more. */
     void forgetRefusals() {
+        if (ramp != null) {
+            ramp.followNoMore();
+        }
         refusedUntil = Long.MIN_VALUE;
         for (Slot slot : slots) {
             slot.refusedUntil = Long.MIN_VALUE;
@@ -376,6 +381,30 @@ final class Node {
         }
     }
 
+    private static void begin(Meter[] meters, long now, long generation) {
+        for (int i = 0; i < meters.length; i++) {
+            meters[i] = meters[i].anew(now);
+            meters[i].since = generation;
+        }
+    }
+
+    /** As if nothing had ever been taken, closed or learned; permits that are out stand in no books. */
+    void reset(long now, long generation) {
+        begin(meters, now, generation);
+        for (Meter[] share : shares) {
+            begin(share, now, generation);
+        }
+        gate.closedUntil = now;
+        gate.saidUntil = now;
+        gate.waves = 0;
+        if (ramp != null) {
+            ramp.stop();
+        }
+        breaker = null;
+        leaveQuotas();
+        forgetRefusals();
+    }
+
     /** New limits go on from the books of the old ones of their kind and unit, in order. */
     void change(long now, List<Limit> limits, Lanes lanes, long generation, LongUnaryOperator wall) {
         boolean closed = gate.isClosed(now);
@@ -490,16 +519,19 @@ final class Node {
 
     /** How many calls are in flight here, the one that is answered included. */
     long out(long now, Ticket answered) {
-        long others = unanswered + (inHand == null ? 0 : inHand.count(now));
         return answered.tells() == Ticket.Tells.NOTHING
-                ? Math.max(1, others)
-                : others + 1; // The former is still in hand.
+                ? Math.max(1, out(now))
+                : out(now) + 1; // The former is still in hand.
     }
 
-    /** How many calls like this one are in flight here when it is answered, or may be. */
-    long busy(long now, Ticket answered) {
-        long most = out(now, answered);
-        long cost = Math.max(1, answered.demand.requests());
+    private long out(long now) {
+        return unanswered + (inHand == null ? 0 : inHand.count(now));
+    }
+
+    /** How many calls like this one are in flight here when it is answered, or may be; null for one of another process. */
+    long busy(long now, @Nullable Ticket answered) {
+        long most = answered == null ? Math.max(1, out(now)) : out(now, answered);
+        long cost = answered == null ? 1 : Math.max(1, answered.demand.requests());
         for (Meter meter : meters) {
             boolean inFlight = meter.countsRequests && meter.limit.kind() == Limit.Kind.IN_FLIGHT;
             most = inFlight ? Math.max(most, meter.limit.permits() / cost) : most;

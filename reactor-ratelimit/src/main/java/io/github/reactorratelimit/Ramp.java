@@ -54,6 +54,10 @@ final class Ramp {
     private long usageBase;
     /** A usage figure started it, so it ends where it began. */
     private boolean slowed;
+    /** A store widens it: clean answers are counted here until they are told there. */
+    private boolean followed;
+    /** The last usage figure that wasn't told to a store; -1 for none. */
+    private int usageToTell = -1;
 
     Ramp(Node node) {
         this.node = node;
@@ -90,8 +94,69 @@ final class Ramp {
         asks = false;
         steady = false;
         slowed = false;
+        followed = false;
         usageCap = Exact.NEVER;
     }
+
+    // ------------------------------------------------------------------------------------------- shared by processes
+
+    /** As wide as a store says, which widens it from now on; open if that is as wide as its limits. */
+    void follow(long now, long wide, Generations generations) {
+        advance(now);
+        if (wide == 0 && followed) {
+            followed = false;
+            end();
+        } else if (wide > 0) {
+            if (!on) {
+                start(generations.next(), wide);
+            }
+            if (!followed) {
+                clean = 0;
+            }
+            followed = true;
+            width = Math.min(wide, usageCap);
+        }
+    }
+
+    boolean isFollowed() {
+        return on && followed;
+    }
+
+    /** The store is out of order: it goes on by its own answers. */
+    void followNoMore() {
+        followed = false;
+    }
+
+    /** Whether a store is to be told something. */
+    boolean hasNews() {
+        return isFollowed() || usageToTell >= 0;
+    }
+
+    long outNow(long now) {
+        advance(now);
+        return out();
+    }
+
+    long takeClean() {
+        long taken = followed ? clean : 0;
+        clean -= taken;
+        return taken;
+    }
+
+    /** The last usage figure that wasn't told yet, per mille, once; -1 for none. */
+    int takeUsage() {
+        int told = usageToTell;
+        usageToTell = -1;
+        return told;
+    }
+
+    /** Another process was told how full the scope is: this one slows down as much. */
+    void usedElsewhere(long now, double usage, Generations generations) {
+        used(now, usage, null, generations.current(), generations);
+        usageToTell = -1;
+    }
+
+    // --------------------------------------------------------------------------------------------- in this process
 
     /** Another key counts here from now on: as narrow as the narrower of the two, and nobody out has a place. */
     void absorb(@Nullable Ramp other, long generation) {
@@ -109,6 +174,13 @@ final class Ramp {
         clean = 0;
         attempts = 0;
         bare = NOTHING;
+    }
+
+    /** It is open, whatever it was. */
+    void stop() {
+        on = false;
+        usageCap = Exact.NEVER;
+        ceiling = Exact.NEVER;
     }
 
     private void end() {
@@ -199,6 +271,10 @@ final class Ramp {
                 return;
             }
         }
+        if (followed) {
+            clean++;
+            return;
+        }
         if (++clean < (steady ? STEADY_ROUNDS * width : width)) {
             return;
         }
@@ -238,10 +314,16 @@ final class Ramp {
 
     /** How full the server says the scope is; a figure below {@link #USED}, or none, is all clear. */
     boolean used(long now, double usage, Ticket ticket, Generations generations) {
+        return used(now, usage, ticket, ticket.generation, generations);
+    }
+
+    private boolean used(
+            long now, double usage, @Nullable Ticket ticket, long generation, Generations generations) {
         advance(now);
         if (!(usage >= USED)) {
-            boolean clears = usageCap != Exact.NEVER && has(ticket.generation);
+            boolean clears = usageCap != Exact.NEVER && has(generation);
             usageCap = clears ? Exact.NEVER : usageCap;
+            usageToTell = clears ? 0 : usageToTell;
             return clears;
         }
         boolean begins = !on || usageCap == Exact.NEVER;
@@ -253,8 +335,9 @@ final class Ramp {
             start(generations.next(), cap);
             slowed = true;
         }
-        usageCap = begins || has(ticket.generation) ? cap : Math.min(usageCap, cap);
+        usageCap = begins || has(generation) ? cap : Math.min(usageCap, cap);
         width = Math.min(width, usageCap);
+        usageToTell = (int) Math.min(1_000_000, Math.ceil(usage * 1_000));
         return true;
     }
 

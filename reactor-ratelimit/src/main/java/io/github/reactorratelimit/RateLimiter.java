@@ -1,9 +1,11 @@
 package io.github.reactorratelimit;
 
+import io.github.reactorratelimit.RateLimiterSnapshot.ScopeState;
 import java.time.Duration;
 import java.util.function.UnaryOperator;
 import org.reactivestreams.Publisher;
 import reactor.core.Disposable;
+import reactor.core.publisher.Mono;
 
 /**
  * Keeps callers under the limits of somebody else's API: a source of permits with a tree of scopes, that hears what
@@ -34,7 +36,9 @@ public interface RateLimiter extends PermitSource, Disposable {
     }
 
     /**
-     * Answers at once, without waiting and without overtaking those who wait.
+     * Answers at once, without waiting and without overtaking those who wait. A limiter that shares its limits with other
+     * processes can't know at once that a demand is allowed: it answers what it knows to be refused, with the time, and
+     * refuses everything else for an unknown time. Use {@link #ask} there.
      *
      * @param demand what is asked for
      * @return the decision; an allowed one has taken its permit
@@ -52,7 +56,19 @@ public interface RateLimiter extends PermitSource, Disposable {
     }
 
     /**
-     * Answers what {@link #tryAcquire(Demand)} would, and takes nothing.
+     * As {@link #tryAcquire(Demand)}, as soon as the answer is known: in memory at once, and where limits are shared after
+     * one call. Lazy: one subscription, one question. A refusal is an answer, not an error; a permit that comes after a
+     * cancel is given back. Where the store is out of order and the limiter was told to fail then, the error is a
+     * {@link LimiterUnavailableException}.
+     *
+     * @param demand what is asked for; its longest wait doesn't matter
+     * @return the decision; an allowed one has taken its permit
+     */
+    Mono<Decision> ask(Demand demand);
+
+    /**
+     * Answers what {@link #tryAcquire(Demand)} would in memory, and takes nothing. Where limits are shared, it goes by what
+     * this process knows, and may say that a demand is allowed which the store refuses.
      *
      * @param demand what would be asked for
      * @return the decision, without a permit
@@ -148,6 +164,25 @@ public interface RateLimiter extends PermitSource, Disposable {
      * @return how long since the limiter began to count
      */
     Duration time();
+
+    /**
+     * How one scope key stands, for operators: where limits are shared, for all processes together, with the lines of this
+     * one.
+     *
+     * @param whom attributes; the narrowest scope that they name is meant, the root for {@link Demand#one()}
+     * @return its state, one per subscription; {@link LimiterUnavailableException} if a store does not answer
+     */
+    Mono<ScopeState> status(Demand whom);
+
+    /**
+     * Forgets all that is known of one scope key, for operators: its limits are full, it is open, and permits that are out
+     * count no more. Where limits are shared it is forgotten for all processes; one that spent a limit by itself goes on by
+     * its own books until that is over, and asks then.
+     *
+     * @param whom attributes; the narrowest scope that they name is meant, the root for {@link Demand#one()}
+     * @return done; {@link LimiterUnavailableException} if a store does not answer, and then nothing has changed here
+     */
+    Mono<Void> reset(Demand whom);
 
     /**
      * How the limiter stands.

@@ -318,8 +318,8 @@ public final class RateLimiterSpec {
     }
 
     /**
-     * Builds a limiter that shares its limits with other processes. It answers {@code tryAcquire} only while its store is
-     * out of order, because it can't ask without waiting; {@code acquire} a demand with a longest wait of zero instead.
+     * Builds a limiter that shares its limits with other processes. As long as the store decides, {@code tryAcquire} only
+     * refuses, because it can't ask without waiting; {@link RateLimiter#ask} answers as soon as the store has.
      *
      * @param store where the limits' books are
      * @return the limiter

@@ -48,17 +48,21 @@ final class Sharing {
     private final Turns turns;
     private final WaitingRoom room;
     private final StoreNews news;
+    private final SharedKeys keys;
     private final Round round = new Round();
     private final ArrayDeque<Asked> asked = new ArrayDeque<>();
     private final long timeoutNanos;
 
     private Mode mode = Mode.SHARED;
+    /** The last that was said to whoever looks after this. */
+    private Mode said = Mode.SHARED;
+
     private @Nullable StoreCall call;
     private @Nullable Throwable failure;
     private boolean roundDue;
     private boolean roundProbes;
     private boolean disposed;
-    private @Nullable StoreCall overdue;
+    private final ArrayDeque<StoreCall> overdue = new ArrayDeque<>(1);
     /** By how many the limits are to be divided from now on; 0 for no change. */
     private int division;
 
@@ -75,7 +79,14 @@ final class Sharing {
         }
     }
 
-    Sharing(LimitStore store, Settings settings, Tree tree, Timers timers, Turns turns, WaitingRoom room) {
+    Sharing(
+            LimitStore store,
+            Settings settings,
+            Tree tree,
+            Timers timers,
+            Turns turns,
+            WaitingRoom room,
+            Generations generations) {
         this.store = store;
         this.settings = settings;
         this.tree = tree;
@@ -83,6 +94,7 @@ final class Sharing {
         this.turns = turns;
         this.room = room;
         this.news = new StoreNews();
+        this.keys = new SharedKeys(news, room, turns, generations);
         this.timeoutNanos = Exact.nanos(store.terms().timeout());
     }
 
@@ -120,6 +132,18 @@ final class Sharing {
             news.returned(ticket);
         }
         news.held(leaf);
+        news.ramps(leaf);
+    }
+
+    /** A response was heard: what it closed, and what it says of the ramps on its path. */
+    void heard(long now, Ticket ticket, Node leaf, boolean closes) {
+        for (Node node = leaf; closes && node != null; node = node.parent) {
+            news.closed(node, ticket.standing());
+            if (node.learned != null) {
+                news.emptied(node, node.learned.emptyUntil(now));
+            }
+        }
+        news.ramps(leaf);
     }
 
     /** Whether those who fit here have to be asked for there. */
@@ -148,12 +172,17 @@ final class Sharing {
 
     // ---------------------------------------------------------------------------------------------------- calling
 
+    /** Whether there is something to tell or to ask, and none is under way. */
+    boolean mayCall() {
+        boolean probing = mode == Mode.ALONE || mode == Mode.CLOSED;
+        boolean some = roundDue || (!probing && (!asked.isEmpty() || news.isSome()));
+        return call == null && some && !isChanging();
+    }
+
     /** The next call, if there is something to tell or to ask and none is under way. */
     @Nullable
     StoreCall next(long now) {
-        boolean probing = mode == Mode.ALONE || mode == Mode.CLOSED;
-        boolean some = roundDue || (!probing && (!asked.isEmpty() || news.isSome()));
-        if (call != null || !some || mode == Mode.DIVIDING || mode == Mode.JOINING) {
+        if (!mayCall()) {
             return null;
         }
         StoreCall next = new StoreCall(new StoreDraft(tree, store, settings.lanes()));
@@ -173,6 +202,7 @@ final class Sharing {
                 news.closings(now, next.draft),
                 news.holdings(next, roundDue),
                 news.corrections(now, next),
+                news.ramps(now, next, roundDue),
                 asks);
         roundDue = false;
         setRound(now);
@@ -203,19 +233,32 @@ final class Sharing {
 
     /** Its time is over; who hears of it from outside has to give it up. */
     void overdue(long now, StoreCall late) {
-        if (ends(late)) {
-            overdue = late;
-            lost(
-                    now,
-                    late,
-                    new IllegalStateException(
-                            "the store did not answer within " + store.terms().timeout()));
+        if (late.givenUp != null) {
+            overdue.add(late);
+        } else if (ends(late)) {
+            overdue.add(late);
+            lost(now, late, tooLate());
         }
+    }
+
+    IllegalStateException tooLate() {
+        return new IllegalStateException(
+                "the store did not answer within " + store.terms().timeout());
     }
 
     /** Whether something is left to do outside. */
     boolean isSome() {
-        return overdue != null || division > 0;
+        return !overdue.isEmpty() || division > 0 || (mode != said && !isChanging());
+    }
+
+    /** The mode, once after it has changed for good; else null. */
+    @Nullable
+    Mode takeChangedMode() {
+        if (mode == said || isChanging()) {
+            return null;
+        }
+        said = mode;
+        return mode;
     }
 
     /** By how many the limits are to be divided from now on, once; 0 for no change. */
@@ -225,12 +268,22 @@ final class Sharing {
         return wanted;
     }
 
-    /** The call to be given up, once. */
+    /** The next call to be given up, once. */
     @Nullable
     StoreCall takeOverdue() {
-        StoreCall late = overdue;
-        overdue = null;
-        return late;
+        return overdue.poll();
+    }
+
+    /** A call beside all others, for one key alone, that is given up like any other when it is late. */
+    StoreCall aside(long now) {
+        StoreCall call = new StoreCall(new StoreDraft(tree, store, settings.lanes()));
+        timers.set(call, Exact.add(now, timeoutNanos));
+        return call;
+    }
+
+    /** It was answered, or nobody wants to know any more. */
+    void asideEnded(StoreCall call) {
+        timers.remove(call);
     }
 
     /** Whether this is the call under way; it isn't any more. */
@@ -248,18 +301,12 @@ final class Sharing {
     /** Grants what was granted, and lets the others wait for as long as they were told. */
     void answered(long now, StoreCall ended, Reply reply) {
         news.told(ended, reply);
+        keys.told(now, ended, reply);
         if (mode == Mode.ALONE) {
             mode = Mode.JOINING;
             division = 1;
         } else if (mode == Mode.CLOSED) {
             mode = Mode.SHARED;
-        }
-        for (int key = 0; key < ended.draft.nodes.size(); key++) {
-            long closed = reply.closedNanos().get(key);
-            Node node = ended.draft.nodes.get(key);
-            if (closed > 0 && !node.forgotten) {
-                room.closedElsewhere(now, node, closed);
-            }
         }
         for (int i = 0; i < ended.groups.size(); i++) {
             answered(now, ended, ended.groups.get(i), reply.answers().get(i), reply.atNanos());
@@ -273,6 +320,9 @@ final class Sharing {
         List<Asked> refused = new ArrayList<>(0);
         for (Asked one : group.asked()) {
             if (one.ticket().stage() == Stage.ASKED) {
+                if (one.ticket() instanceof Inquiry inquiry) {
+                    inquiry.answered(answer, limitOf(ended, answer));
+                }
                 if (left > 0) {
                     left--;
                     room.grantAsked(now, one.ticket(), standing);
@@ -288,8 +338,12 @@ final class Sharing {
         }
     }
 
+    private static @Nullable Limit limitOf(StoreCall ended, Answer answer) {
+        return answer.books() < 0 ? null : ended.draft.limits.get(answer.books());
+    }
+
     private void refused(long now, StoreCall ended, Answer answer, List<Asked> refused) {
-        Limit limit = answer.books() < 0 ? null : ended.draft.limits.get(answer.books());
+        Limit limit = limitOf(ended, answer);
         boolean forGood = limit != null && limit.kind() == Limit.Kind.TOTAL;
         boolean timed = answer.waitNanos() >= 0;
         long until = Exact.add(now, timed ? Math.max(1, answer.waitNanos()) : AGAIN_NANOS);

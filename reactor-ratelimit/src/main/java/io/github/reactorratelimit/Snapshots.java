@@ -45,7 +45,7 @@ final class Snapshots {
         return new RateLimiterSnapshot(settings.name(), List.copyOf(scopes), waiting, timers);
     }
 
-    private static ScopeState scope(Settings settings, Tree tree, Node node, long now) {
+    static ScopeState scope(Settings settings, Tree tree, Node node, long now) {
         node.advance(now);
         List<LimitState> limits = new ArrayList<>();
         for (Meter meter : node.allMeters()) {

@@ -1,6 +1,8 @@
 package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.Booking.Phase;
+import java.util.HashMap;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -8,6 +10,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *   pending ──a call tells it──► told ──its reply──► known
+ *                                  └──── it is lost ───► known to stand where they stood before
  * </pre>
  */
 final class Standing {
@@ -16,18 +19,24 @@ final class Standing {
     final Slot slot;
 
     final Demand demand;
-    final Phase phase;
+    Phase phase;
+    /** When it was granted, on the store's clock. */
+    final long grantedAt;
     /** What it moves on from; null once it is known. */
     @Nullable
     Standing from;
     /** Where others move on to together. */
     @Nullable
     Standing to;
-    /** How many move; and how many are given back. */
+    /** How many move, and how many are given back. */
     int moving;
 
     int returned;
     boolean told;
+    /** By unit, what those who move cost more than was asked for, and what those who are given back did. */
+    private @Nullable Map<String, Long> movingMore;
+
+    private @Nullable Map<String, Long> returnedMore;
     /** When the last of them moved, in limiter time; once known, the store's time of it. */
     long at;
 
@@ -37,9 +46,66 @@ final class Standing {
         this.phase = phase;
         this.at = at;
         this.from = from;
+        this.grantedAt = from == null ? at : from.grantedAt;
     }
 
-    boolean isKnown() {
-        return from == null;
+    /** One more moves here, at the cost that it was corrected to; or one fewer. */
+    void move(Ticket ticket, int one) {
+        moving += one;
+        movingMore = more(movingMore, ticket, one);
+    }
+
+    void giveBack(Ticket ticket) {
+        returned++;
+        returnedMore = more(returnedMore, ticket, 1);
+    }
+
+    /** One that moves here costs so much more than it did. */
+    void settle(String unit, long delta) {
+        movingMore = movingMore == null ? new HashMap<>(2) : movingMore;
+        movingMore.merge(unit, delta, Long::sum);
+    }
+
+    private static @Nullable Map<String, Long> more(@Nullable Map<String, Long> known, Ticket ticket, int one) {
+        Map<String, Long> settled = ticket.settled();
+        if (settled.isEmpty()) {
+            return known;
+        }
+        Map<String, Long> more = known == null ? new HashMap<>(2) : known;
+        settled.forEach((unit, actual) -> more.merge(unit, one * (actual - ticket.demand.cost(unit)), Long::sum));
+        return more;
+    }
+
+    long movingCost(String unit, long cost) {
+        return moving * cost + of(movingMore, unit);
+    }
+
+    long returnedCost(String unit, long cost) {
+        return returned * cost + of(returnedMore, unit);
+    }
+
+    void noneReturned() {
+        returned = 0;
+        returnedMore = null;
+    }
+
+    private static long of(@Nullable Map<String, Long> more, String unit) {
+        return more == null ? 0 : more.getOrDefault(unit, 0L);
+    }
+
+    /** The store knows that they have moved here. */
+    void arrived(long storeNanos) {
+        at = storeNanos - at;
+        from = null;
+    }
+
+    /** The store may not have heard of it: they are taken to stand where they stood. */
+    void stayed() {
+        Standing before = from;
+        if (before != null) {
+            at = before.at;
+            phase = before.phase;
+            from = null;
+        }
     }
 }

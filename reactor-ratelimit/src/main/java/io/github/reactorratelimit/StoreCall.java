@@ -31,6 +31,9 @@ final class StoreCall extends Timed {
 
     @Nullable
     Batch batch;
+    /** Of a call that only looks, or makes a key be forgotten: who is told that it came too late. */
+    @Nullable
+    Runnable givenUp;
 
     StoreCall(StoreDraft draft) {
         this.draft = draft;
@@ -39,13 +42,20 @@ final class StoreCall extends Timed {
     void ask(Slot slot, Asked one) {
         Ticket ticket = one.ticket;
         Group group = latest;
-        if (group == null || group.slot != slot || group.demand != ticket.demand || group.phase != ticket.phase) {
-            group = byKind.computeIfAbsent(
-                    Arrays.asList(slot, ticket.phase, ticket.demand.costs()),
-                    kind -> new Group(slot, ticket.demand, ticket.phase, new ArrayList<>()));
+        if (ticket instanceof Inquiry) {
+            group = add(ticket, slot, ticket);
+        } else if (group == null
+                || group.slot != slot
+                || group.demand != ticket.demand
+                || group.phase != ticket.phase) {
+            group = add(Arrays.asList(slot, ticket.phase, ticket.demand.costs()), slot, ticket);
             latest = group;
         }
         group.asked.add(one);
+    }
+
+    private Group add(Object kind, Slot slot, Ticket ticket) {
+        return byKind.computeIfAbsent(kind, fresh -> new Group(slot, ticket.demand, ticket.phase, new ArrayList<>()));
     }
 
     List<Ask> asks() {
@@ -54,6 +64,7 @@ final class StoreCall extends Timed {
         for (Group group : groups) {
             asks.add(new Ask(
                     group.asked.size(),
+                    group.asked.get(0).ticket() instanceof Inquiry,
                     draft.path(group.slot.node),
                     draft.parts(group.slot, group.demand, group.phase)));
         }

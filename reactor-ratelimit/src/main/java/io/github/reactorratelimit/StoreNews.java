@@ -5,6 +5,7 @@ import io.github.reactorratelimit.LimitStore.Closing;
 import io.github.reactorratelimit.LimitStore.Correction;
 import io.github.reactorratelimit.LimitStore.Holding;
 import io.github.reactorratelimit.LimitStore.Part;
+import io.github.reactorratelimit.LimitStore.Ramping;
 import io.github.reactorratelimit.LimitStore.Reply;
 import io.github.reactorratelimit.StoreCall.Asked;
 import io.github.reactorratelimit.StoreCall.Group;
@@ -20,9 +21,18 @@ import org.jspecify.annotations.Nullable;
 /** What a store is to be told with the next call; under the monitor. */
 final class StoreNews {
 
+    /** Granted without the store: no wave that it knows of counts as later. */
+    private static final long WITHOUT_STORE = 1L << 62;
+
+    private static final long MICRO_NANOS = 1_000;
+
+    private record Closed(boolean opened, long refusedNanos, long until) {}
+
     private record Settled(Standing standing, String unit, long delta) {}
 
-    private final Map<Node, Boolean> closed = new LinkedHashMap<>();
+    /** Closed or opened keys, and when the permit was granted that was refused; 0 if none was. */
+    private final Map<Node, Closed> closed = new LinkedHashMap<>();
+
     private final List<Standing> moving = new ArrayList<>();
     private final Set<Standing> returning = new LinkedHashSet<>();
     private final List<Settled> settled = new ArrayList<>();
@@ -31,22 +41,67 @@ final class StoreNews {
 
     private final Set<Node> changed = new LinkedHashSet<>();
     /** Told in the call under way; to be told again if it is lost. */
-    private Map<Node, Boolean> closedInCall = new LinkedHashMap<>();
+    private Map<Node, Closed> closedInCall = new LinkedHashMap<>();
+    /** Keys with a ramp, or a usage figure, of which there is something to tell; and all with a ramp that a store widens. */
+    private final Set<Node> ramping = new LinkedHashSet<>();
+
+    private final Set<Node> followed = new LinkedHashSet<>();
 
     boolean isSome() {
         return !closed.isEmpty()
                 || !moving.isEmpty()
                 || !returning.isEmpty()
                 || !settled.isEmpty()
-                || !changed.isEmpty();
+                || !changed.isEmpty()
+                || !ramping.isEmpty();
     }
 
     boolean holds() {
-        return !holding.isEmpty();
+        return !holding.isEmpty() || !followed.isEmpty();
     }
 
+    /** By hand. */
     void closed(Node node, boolean opened) {
-        closed.put(node, opened);
+        Closed known = closed.get(node);
+        closed.put(node, new Closed(opened, known == null ? 0 : known.refusedNanos, Long.MIN_VALUE));
+    }
+
+    /** For what was answered to a permit that stands so in the store's books; null if it was granted without. */
+    void closed(Node node, @Nullable Standing refused) {
+        closed.put(node, new Closed(false, refused == null ? WITHOUT_STORE : refused.grantedAt, Long.MIN_VALUE));
+    }
+
+    /** A quota that was learned here is empty until then: the others don't know its books. */
+    void emptied(Node node, long until) {
+        Closed known = closed.get(node);
+        if (known == null || !known.opened) {
+            closed.put(node, new Closed(false, known == null ? 0 : known.refusedNanos, until));
+        }
+    }
+
+    /** Whether it is still to be told that this key is closed, or opened. */
+    boolean isToClose(Node node) {
+        return closed.containsKey(node);
+    }
+
+    /** Something may have become of the ramps on the path of this key. */
+    void ramps(Node leaf) {
+        for (Node node = leaf; node != null; node = node.parent) {
+            Ramp ramp = node.ramp;
+            if (ramp != null && ramp.hasNews()) {
+                ramping.add(node);
+                if (ramp.isFollowed()) {
+                    followed.add(node);
+                }
+            }
+        }
+    }
+
+    /** Whatever was to be told of this key doesn't count any more. */
+    void forget(Node node) {
+        closed.remove(node);
+        changed.remove(node);
+        ramping.remove(node);
     }
 
     /** The response head is here, or the request is written: it counts from an earlier time than it would have. */
@@ -55,25 +110,25 @@ final class StoreNews {
         if (standing == null || to == Phase.ENDED || !hasWindow(standing.slot)) {
             return;
         }
-        Standing from = settledIn(standing);
+        Standing from = settledIn(standing, ticket);
         Standing next = from.to;
         if (next == null || next.phase != to || next.told) {
             next = new Standing(from.slot, from.demand, to, now, from);
             from.to = next;
             moving.add(next);
         }
-        next.moving++;
+        next.move(ticket, 1);
         next.at = now;
         ticket.standing(next);
     }
 
     /** Where a permit stands in what was told so far: it leaves those that are still to be moved. */
-    private static Standing settledIn(Standing standing) {
+    private static Standing settledIn(Standing standing, Ticket ticket) {
         Standing from = standing.from;
         if (from == null || standing.told) {
             return standing;
         }
-        standing.moving--;
+        standing.move(ticket, -1);
         return from;
     }
 
@@ -91,7 +146,9 @@ final class StoreNews {
     void returned(Ticket ticket) {
         Standing standing = ticket.standing();
         if (standing != null) {
-            returned(settledIn(standing), 1);
+            Standing from = settledIn(standing, ticket);
+            from.giveBack(ticket);
+            returning.add(from);
         }
     }
 
@@ -102,9 +159,17 @@ final class StoreNews {
         }
     }
 
+    /** Its cost is corrected: where it stands in what was told so far, and it moves on at that cost. */
     void settled(Ticket ticket, String unit, long delta) {
         Standing standing = ticket.standing();
-        if (standing != null) {
+        if (standing == null) {
+            return;
+        }
+        Standing from = standing.from;
+        if (from != null && !standing.told) {
+            standing.settle(unit, delta);
+            settled.add(new Settled(from, unit, delta));
+        } else {
             settled.add(new Settled(standing, unit, delta));
         }
     }
@@ -150,11 +215,13 @@ final class StoreNews {
 
     List<Closing> closings(long now, StoreDraft draft) {
         List<Closing> all = new ArrayList<>(closed.size());
-        closed.forEach((node, opened) -> {
-            long left = node.gate.closedUntil - now;
-            if (opened || left > 0) {
+        closed.forEach((node, how) -> {
+            long left = Math.max(0, Exact.subtract(Math.max(node.gate.closedUntil, how.until), now));
+            boolean wave = node.gate.generation != node.gate.toldGeneration;
+            if (how.opened || left > 0 || wave) {
                 draft.mentionAll(node);
-                all.add(new Closing(draft.key(node), node.gate.isClosed(now) ? left : -1));
+                long nanos = how.opened && left == 0 ? Closing.OPEN : left;
+                all.add(new Closing(draft.key(node), nanos, wave ? how.refusedNanos : 0));
             }
         });
         closedInCall = new LinkedHashMap<>(closed);
@@ -210,64 +277,97 @@ final class StoreNews {
         }
     }
 
+    /** Of the keys of which there is something to tell, or of all with a ramp. */
+    List<Ramping> ramps(long now, StoreCall call, boolean all) {
+        if (all) {
+            ramping.addAll(followed);
+        }
+        List<Ramping> told = new ArrayList<>(ramping.size());
+        for (Node node : ramping) {
+            Ramp ramp = node.ramp;
+            if (ramp != null && ramp.hasNews()) {
+                long held = ramp.isFollowed() ? Math.max(0, ramp.outNow(now) - asking(call, node)) : 0;
+                long normal = node.permits() == Exact.NEVER ? 0 : Math.min(node.permits(), 1L << 40);
+                int usage = ramp.takeUsage();
+                told.add(new Ramping(call.draft.key(node), node.gate.toldWave, held, ramp.takeClean(), normal, usage));
+            }
+        }
+        ramping.clear();
+        followed.removeIf(node -> node.ramp == null || !node.ramp.isFollowed());
+        return told;
+    }
+
+    private static long asking(StoreCall call, Node node) {
+        long count = 0;
+        for (Group group : call.groups) {
+            count += group.slot().node.above(node.depth) == node ? group.asked().size() : 0;
+        }
+        return count;
+    }
+
+    /** What cost more or less comes first, so that what moves then moves at its corrected cost. */
     List<Correction> corrections(long now, StoreCall call) {
         List<Correction> all = new ArrayList<>();
-        for (Standing to : moving) {
-            Standing from = to.from;
-            if (from != null && from.isKnown() && to.moving > 0) {
-                to.told = true;
-                to.at = now - to.at;
-                call.moved.add(to);
-                for (Part part : call.draft.parts(from.slot, from.demand, from.phase)) {
-                    Limit limit = call.draft.limits.get(part.books());
-                    if (call.draft.books.get(part.books()).kind() == LimitStore.Kind.WINDOW) {
-                        long age = to.at - StoreDraft.transit(limit, to.phase);
-                        long base = Exact.add(from.at, part.transitNanos());
-                        all.add(new Correction(part.books(), base, to.moving * part.cost(), age, 0));
-                    }
+        for (Settled one : settled) {
+            for (Part part : parts(call.draft, one.standing)) {
+                if (one.unit.equals(call.draft.books.get(part.books()).unit())) {
+                    add(all, call.draft, one.standing, part, one.delta);
                 }
             }
         }
-        moving.clear();
+        settled.clear();
         for (Standing standing : returning) {
-            deltas(call.draft, standing, null, -standing.returned, all);
-            standing.returned = 0;
+            for (Part part : parts(call.draft, standing)) {
+                String unit = call.draft.books.get(part.books()).unit();
+                add(all, call.draft, standing, part, -standing.returnedCost(unit, part.cost()));
+            }
+            standing.noneReturned();
         }
         returning.clear();
-        for (Settled one : settled) {
-            deltas(call.draft, one.standing, one.unit, one.delta, all);
+        for (Standing to : moving) {
+            moves(now, to, call, all);
         }
-        settled.clear();
+        moving.clear();
         return all;
     }
 
-    /** What it costs more or less: of one unit, or so many times all that it cost. */
-    private static void deltas(
-            StoreDraft draft, Standing standing, @Nullable String unit, long delta, List<Correction> into) {
-        if (!standing.isKnown()) {
+    private static List<Part> parts(StoreDraft draft, Standing standing) {
+        return draft.parts(standing.slot, standing.demand, standing.phase);
+    }
+
+    private static void add(List<Correction> into, StoreDraft draft, Standing standing, Part part, long delta) {
+        if (draft.books.get(part.books()).kind() != LimitStore.Kind.FLIGHT && delta != 0) {
+            into.add(new Correction(part.books(), Exact.add(standing.at, part.transitNanos()), 0, 0, delta));
+        }
+    }
+
+    private static void moves(long now, Standing to, StoreCall call, List<Correction> into) {
+        Standing from = to.from;
+        if (from == null || to.moving == 0) {
             return;
         }
-        for (Part part : draft.parts(standing.slot, standing.demand, standing.phase)) {
-            LimitStore.Books books = draft.books.get(part.books());
-            boolean counted = books.kind() != LimitStore.Kind.FLIGHT;
-            if (counted && (unit == null || unit.equals(books.unit()))) {
-                long change = unit == null ? delta * part.cost() : delta;
-                into.add(new Correction(part.books(), Exact.add(standing.at, part.transitNanos()), 0, 0, change));
+        to.told = true;
+        to.at = (now - to.at) / MICRO_NANOS * MICRO_NANOS; // As stores count, so that it is found again where it went.
+        call.moved.add(to);
+        for (Part part : parts(call.draft, from)) {
+            LimitStore.Books books = call.draft.books.get(part.books());
+            if (books.kind() == LimitStore.Kind.WINDOW) {
+                long age = to.at - StoreDraft.transit(call.draft.limits.get(part.books()), to.phase);
+                long base = Exact.add(from.at, part.transitNanos());
+                into.add(new Correction(part.books(), base, to.movingCost(books.unit(), part.cost()), age, 0));
             }
         }
     }
 
     /** The call was answered: what it moved is known to stand where it was moved to. */
     void told(StoreCall call, Reply reply) {
-        for (Standing moved : call.moved) {
-            moved.at = reply.atNanos() - moved.at;
-            moved.from = null;
-        }
+        call.moved.forEach(moved -> moved.arrived(reply.atNanos()));
         closedInCall.clear();
     }
 
     /** The call was lost: closings and holdings are told again; what it corrected is left as the store has it. */
     void lost(StoreCall call) {
+        call.moved.forEach(Standing::stayed);
         closedInCall.forEach(closed::putIfAbsent);
         closedInCall.clear();
         changed.addAll(holding);

@@ -2,6 +2,8 @@ package io.github.reactorratelimit;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import reactor.util.context.ContextView;
 
@@ -144,6 +146,13 @@ abstract class Ticket extends Booking {
         }
         all.add(new Correction(unit, actual));
         return true;
+    }
+
+    /** By unit, the costs that were corrected. */
+    Map<String, Long> settled() {
+        return decided instanceof Corrections corrections
+                ? corrections.all.stream().collect(Collectors.toMap(one -> one.unit, one -> one.actual))
+                : Map.of();
     }
 
     /** How it stands in a store's books; null if it doesn't. */

@@ -451,10 +451,8 @@ final class WaitingRoom {
         if (first || signal.cost() == 0 || pauseNanos > 0 || rest != null || cooldowns.changed()) {
             touch(now, leaf);
         }
-        if (sharing != null && (throttle != null || pauseNanos > 0)) {
-            for (Node node = leaf; node != null; node = node.parent) {
-                sharing.news().closed(node, false);
-            }
+        if (sharing != null) {
+            sharing.heard(now, ticket, leaf, throttle != null || pauseNanos > 0);
         }
         return throttle;
     }

@@ -16,7 +16,7 @@ final class Outages {
         MEANINGS.put("OOM", "Redis is out of memory; raise maxmemory, or let it evict other keys");
         MEANINGS.put("CROSSSLOT", "a key isn't where the limiter's others are; don't rename keys behind a proxy");
         MEANINGS.put("WRONGTYPE", "somebody else uses one of the limiter's keys; choose another prefix");
-        MEANINGS.put("NOPERM", "the user may not run the script; README.md has the ACL that it needs");
+        MEANINGS.put("NOPERM", "the user may not run the script; docs/redis.md has the ACL that it needs");
         MEANINGS.put("NOAUTH", "Redis wants a password");
         MEANINGS.put("CLUSTERDOWN", "the cluster has no node for the limiter's slot");
         MEANINGS.put("MASTERDOWN", "the replica has lost its master");

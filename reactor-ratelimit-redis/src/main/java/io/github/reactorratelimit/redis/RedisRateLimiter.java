@@ -14,9 +14,10 @@ import io.lettuce.core.cluster.RedisClusterClient;
  * on the server's clock. A refusal tells the time, and until then nobody asks. A closed scope is closed for all processes.
  * What a call asked for whose reply was lost counts as spent.
  *
- * <p>Differences from memory: {@code tryAcquire} throws {@link UnsupportedOperationException} while Redis decides, because
- * it can't ask without waiting: {@code acquire(demand.maxWait(Duration.ZERO))} answers as soon as Redis has. Grants come on
- * the limiter's scheduler.
+ * <p>Differences from memory: {@code tryAcquire} can't ask without waiting, so while Redis decides it only refuses; {@link
+ * RateLimiter#ask} answers as soon as Redis has. {@code estimate} and {@code snapshot} go by what this process knows, {@link
+ * RateLimiter#status} by what Redis knows. Grants come on Lettuce's
+ * threads, like the answers of its own reactive commands: whoever blocks after one changes threads first.
  */
 public final class RedisRateLimiter {
 

@@ -5,6 +5,7 @@ import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.async.RedisScriptingAsyncCommands;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -108,20 +109,32 @@ final class RedisStore implements LimitStore {
     private Reply reply(Batch batch, List<Long> figures) {
         long now = figures.get(0);
         setClock(batch, now);
-        int at = 1;
-        List<Long> closed = new ArrayList<>(batch.keys().size());
+        Iterator<Long> rest = figures.subList(1, figures.size()).iterator();
+        List<KeyState> keys = new ArrayList<>(batch.keys().size());
         for (int i = 0; i < batch.keys().size(); i++) {
-            closed.add(figures.get(at++) * 1_000);
+            keys.add(new KeyState(
+                    nanos(rest),
+                    nanos(rest),
+                    rest.next().intValue(),
+                    rest.next(),
+                    rest.next().intValue(),
+                    nanos(rest)));
         }
         List<Answer> answers = new ArrayList<>(batch.asks().size());
-        for (int i = 0; i < batch.asks().size(); i++, at += 4) {
-            long wait = figures.get(at + 1);
-            answers.add(new Answer(
-                    figures.get(at).intValue(),
-                    wait < 0 ? -1 : wait * 1_000,
-                    figures.get(at + 2).intValue() - 1,
-                    figures.get(at + 3).intValue() - 1));
+        for (Ask ask : batch.asks()) {
+            int granted = rest.next().intValue();
+            long wait = nanos(rest);
+            int key = rest.next().intValue() - 1;
+            int books = rest.next().intValue() - 1;
+            long left = ask.figures() ? rest.next() : -1;
+            long full = ask.figures() ? nanos(rest) : -1;
+            answers.add(new Answer(granted, wait, key, books, left, full));
         }
-        return new Reply(now * 1_000, closed, answers);
+        return new Reply(now * 1_000, keys, answers);
+    }
+
+    private static long nanos(Iterator<Long> figures) {
+        long micros = figures.next();
+        return micros < 0 ? -1 : micros * 1_000;
     }
 }

@@ -8,6 +8,7 @@ import io.github.reactorratelimit.LimitStore.Correction;
 import io.github.reactorratelimit.LimitStore.Holding;
 import io.github.reactorratelimit.LimitStore.Kind;
 import io.github.reactorratelimit.LimitStore.Part;
+import io.github.reactorratelimit.LimitStore.Ramping;
 import io.github.reactorratelimit.LimitStore.Terms;
 import java.math.BigInteger;
 import java.util.ArrayList;
@@ -38,7 +39,8 @@ final class ScriptWords {
         batch.books().forEach(this::books);
         word(batch.closings().size());
         for (Closing closing : batch.closings()) {
-            words(closing.key() + 1, closing.nanos() < 0 ? -1 : up(closing.nanos()));
+            long micros = closing.nanos() < 0 ? closing.nanos() : up(closing.nanos());
+            words(closing.key() + 1, micros, closing.refusedNanos() / 1_000);
         }
         word(batch.holdings().size());
         for (Holding holding : batch.holdings()) {
@@ -52,6 +54,11 @@ final class ScriptWords {
                     one.counted(),
                     Math.floorDiv(one.ageNanos(), 1_000L),
                     one.delta());
+        }
+        word(batch.ramps().size());
+        for (Ramping one : batch.ramps()) {
+            long wave = one.waveNanos() / 1_000;
+            words(one.key() + 1, wave, one.held(), one.clean(), one.normal(), one.usagePerMille());
         }
         word(batch.asks().size());
         batch.asks().forEach(this::ask);
@@ -101,7 +108,7 @@ final class ScriptWords {
     }
 
     private void ask(Ask ask) {
-        words(ask.times(), ask.keys().size());
+        words(ask.times(), ask.figures() ? 1 : 0, ask.keys().size());
         ask.keys().forEach(key -> word(key + 1));
         word(ask.parts().size());
         for (Part part : ask.parts()) {

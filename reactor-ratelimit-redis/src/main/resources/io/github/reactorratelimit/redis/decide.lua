@@ -3,28 +3,41 @@
 -- STATE   KEYS[1]    string: the number of the last batch of this process
 --         KEYS[2..]  one hash per scope key, one field per limit, all numbers whole, all times in microseconds:
 --           closed           closed for everybody until then
+--           ramp             "wave waves width clean full ceiling steady": when the last wave of refusals was told first, how
+--                            many came in a row, and how it opens again: so many may be out at once (0: no ramp), so many
+--                            clean answers came at this width, whether somebody may have been held up, what refusals taught
+--                            where no limit is known, whether it widens slowly
+--           out              "process held until ...": who has how many out that have a place in the ramp
+--           usage            "permille at": how full the server said it is, and when that was told
 --           window:...       "until amount until amount ...", rising: so much counts until then
 --           bucket:...       "arrival rest": when the next permit would be due (GCRA), and the part of a microsecond besides
 --           flight:...       "process held until ...": so many held by that process, until its lease ends
 --           total:...        what was ever taken
 --
 -- ARGV    now              "" for the server's clock, else microseconds (for tests, and for servers without TIME)
---         batch            rises with every batch of a process; one that isn't newer than the last is refused
+--         batch            rises with every batch of a process; one that isn't newer than the last is refused; 0: only looks
 --         expires          refused if it is later than that (0: never): nobody waits for the answer any more
 --         process, lease   who asks, and how long it holds what is in flight without another word
 --         limits           how many, then each: key, field, kind, and its figures
 --           window           permits, span, grain (ends of entries are rounded up to it)
 --           bucket           burst, micros, rest, rate (one permit takes micros + rest / rate), initial, borrows (0 or 1)
 --           flight, total    permits
---         closings         how many, then each: key, micros (closes at least so long; -1 opens)
+--         closings         how many, then each: key, micros (closes at least so long; -1 opens, -2 forgets all that is known),
+--                          refused (when the permit was granted that the server refused; 0: nobody was)
 --         holdings         how many, then each: limit, held: what this process holds now, whatever it was before
 --         corrections      how many, then each: limit, base (what it counted from), counted (how much of that counts from
 --                          another time now), age (how long ago that is; negative: yet to come), delta (what it costs more)
---         asks             how many, then each: times, keys, then each key; parts, then each: limit, cost, transit (how
---                          much later than now it counts from)
+--         ramps            how many, then each: key, wave (as this process knows it), held (what it has out in the ramp),
+--                          clean (answers since it told last), normal (how wide its limits are, 0: not known), usage (per
+--                          mille, -1: nothing new)
+--         asks             how many, then each: times, figures (1: what is left is wanted too), keys, then each key; parts,
+--                          then each: limit, cost, transit (how much later than now it counts from)
 --
--- REPLY   now; per key for how long it is closed; per ask: how many of `times` are granted, and of the next one how long it
---         has to wait (0: nothing refused it; -1: not a matter of time), which key says so, and which limit (0: it is closed)
+-- REPLY   now
+--         per key          for how long it is closed, wave, waves, width, usage, when that was told
+--         per ask          how many of `times` are granted; of the next one, how long it has to wait (0: nothing refused it;
+--                          -1: not a matter of time), which key says so, and which limit (0: the key itself; if wanted, the one with
+--                          the least left), what that has left, and in what time it is full again (-1: never)
 --         or an error that begins with STALE or EXPIRED, and nothing has changed
 
 local cursor = 0
@@ -50,16 +63,19 @@ local batch, expires, process, lease = int(), int(), text(), int()
 if expires > 0 and now > expires then
   return redis.error_reply('EXPIRED ' .. digits(now))
 end
-local last = tonumber(redis.call('GET', KEYS[1]) or '0')
-if batch <= last then
-  return redis.error_reply('STALE batch ' .. digits(batch) .. ' came after ' .. digits(last))
+if batch > 0 then
+  local last = tonumber(redis.call('GET', KEYS[1]) or '0')
+  if batch <= last then
+    return redis.error_reply('STALE batch ' .. digits(batch) .. ' came after ' .. digits(last))
+  end
+  redis.call('SET', KEYS[1], digits(batch), 'PX', 86400000)
 end
-redis.call('SET', KEYS[1], digits(batch), 'PX', 86400000)
 
 ---------------------------------------------------------------------------------------------------------- kinds of limits
 
 -- Each kind reads its figures, loads and saves its state, and answers: room, how many of `times` fit; wait, until one fits
--- that doesn't now; full, when it is full again (nil: never). It takes, corrects, and stops accruing from one time to another.
+-- that doesn't now; left, what could be taken now; full, when it is full again (nil: never). It takes, corrects, and stops
+-- accruing from one time to another.
 local window, bucket, flight, total = {}, {}, {}, {}
 local kinds = { window = window, bucket = bucket, flight = flight, total = total }
 
@@ -115,6 +131,10 @@ end
 
 function window.room(limit, cost, times)
   return math.max(0, math.min(times, math.floor((limit.permits - limit.used) / cost)))
+end
+
+function window.left(limit)
+  return limit.permits - limit.used
 end
 
 function window.wait(limit, cost)
@@ -219,6 +239,10 @@ function bucket.room(limit, cost, times)
   return fits
 end
 
+function bucket.left(limit)
+  return bucket.room(limit, 1, limit.burst)
+end
+
 function bucket.take(limit, amount)
   move(limit, amount)
 end
@@ -281,6 +305,10 @@ function flight.room(limit, cost, times)
   return math.max(0, math.min(times, math.floor((limit.permits - limit.held) / cost)))
 end
 
+function flight.left(limit)
+  return limit.permits - limit.held
+end
+
 function flight.wait()
   return -1
 end
@@ -312,7 +340,7 @@ function total.save(limit)
   return digits(limit.used)
 end
 
-total.room = window.room
+total.room, total.left = window.room, window.left
 
 function total.wait()
   return -1
@@ -329,12 +357,89 @@ end
 function total.stop() end
 function total.full() end
 
+---------------------------------------------------------------------------------------------------------- ramps
+
+local function load_ramp(state, out)
+  local read = {}
+  for figure in string.gmatch(state or '', '%d+') do
+    read[#read + 1] = tonumber(figure)
+  end
+  local ramp = { wave = read[1] or 0, waves = read[2] or 0, width = read[3] or 0, clean = read[4] or 0,
+    full = read[5] == 1, ceiling = read[6] or 0, steady = read[7] == 1, out = {} }
+  flight.load(ramp.out, out or '')
+  ramp.out.permits = ramp.width
+  return ramp
+end
+
+local function save_ramp(ramp)
+  return string.format('%.0f %.0f %.0f %.0f %d %.0f %d', ramp.wave, ramp.waves, ramp.width, ramp.clean,
+    ramp.full and 1 or 0, ramp.ceiling, ramp.steady and 1 or 0)
+end
+
+local function set_width(ramp, width)
+  ramp.width, ramp.out.permits = width, width
+  if width == 0 then
+    ramp.waves, ramp.steady = 0, false
+    flight.load(ramp.out, '')
+  end
+end
+
+-- The server refused a permit of `granted`. Those granted before the last wave belong to it.
+local function refuse(ramp, granted)
+  if granted < ramp.wave then
+    return
+  end
+  if ramp.width > 0 and ramp.out.held > 1 then
+    ramp.ceiling = math.floor(ramp.out.held / 2)
+  end
+  ramp.wave, ramp.waves = now, math.min(ramp.waves + 1, 62)
+  ramp.clean, ramp.full, ramp.steady = 0, false, false
+  flight.load(ramp.out, '')
+  set_width(ramp, 1)
+end
+
+-- One, then 2, 4, 8 at a time, until the limits are the bound, or nobody is held up any more.
+local function widen(ramp, clean, normal)
+  ramp.clean = ramp.clean + clean
+  local round = ramp.steady and 64 * ramp.width or ramp.width
+  if ramp.clean < round then
+    return
+  end
+  local bound = ramp.full
+  ramp.clean, ramp.full = 0, false
+  if not bound then
+    if normal > 0 then
+      set_width(ramp, 0)
+    else
+      ramp.waves = 0
+    end
+    return
+  end
+  local width = ramp.steady and ramp.width + 1 or 2 * ramp.width
+  if width >= (normal > 0 and normal or 1048576) then
+    set_width(ramp, 0)
+  elseif normal == 0 and ramp.ceiling > 0 and width >= ramp.ceiling then
+    set_width(ramp, ramp.steady and width or ramp.ceiling)
+    ramp.steady, ramp.waves = true, 0
+  else
+    set_width(ramp, width)
+  end
+end
+
+local function take_places(ramp, granted)
+  flight.take(ramp.out, granted)
+  ramp.full = ramp.full or ramp.out.held >= ramp.width
+  ramp.changed = true
+end
+
 ---------------------------------------------------------------------------------------------------------- what is there
 
 local limits, scopes = {}, {}
 for key = 2, #KEYS do
-  local closed = tonumber(redis.call('HGET', KEYS[key], 'closed') or '0')
-  scopes[key - 1] = { name = KEYS[key], closed = closed, limits = {}, ttl = redis.call('PTTL', KEYS[key]) }
+  local known = redis.call('HMGET', KEYS[key], 'closed', 'ramp', 'out', 'usage')
+  local usage, told = string.match(known[4] or '', '(%d+) (%d+)')
+  scopes[key - 1] = { name = KEYS[key], closed = tonumber(known[1] or '0'), ramp = load_ramp(known[2], known[3]),
+    usage = tonumber(usage or '0'), told = tonumber(told or '0'), limits = {}, ttl = redis.call('PTTL', KEYS[key]) }
 end
 for i = 1, int() do
   local limit = { key = int(), field = text() }
@@ -348,15 +453,37 @@ end
 
 ---------------------------------------------------------------------------------------------------------- what is told
 
-for _ = 1, int() do
-  local scope, micros = scopes[int()], int()
+local function forget(scope)
+  redis.call('DEL', scope.name)
+  for _, limit in ipairs(scope.limits) do
+    limit.kind.load(limit, '')
+    limit.changed = true
+  end
+  scope.closed, scope.ramp, scope.usage, scope.told, scope.ttl = 0, load_ramp(), 0, 0, -2
+end
+
+local function close(scope, micros)
   local from = math.max(now, scope.closed)
   local till = micros < 0 and now or math.max(from, now + micros)
   for _, limit in ipairs(scope.limits) do
     limit.kind.stop(limit, from, till)
     limit.changed = true
   end
-  scope.closed, scope.changed = till, true
+  scope.closed = till
+end
+
+for _ = 1, int() do
+  local scope, micros, refused = scopes[int()], int(), int()
+  if micros == -2 then
+    forget(scope)
+  else
+    close(scope, micros)
+  end
+  if refused > 0 then
+    refuse(scope.ramp, refused)
+    scope.ramp.changed = true
+  end
+  scope.changed = true
 end
 for _ = 1, int() do
   local limit = limits[int()]
@@ -369,12 +496,41 @@ for _ = 1, int() do
   limit.kind.correct(limit, base, counted, age, delta)
   limit.changed = true
 end
+for _ = 1, int() do
+  local scope, wave, held, clean, normal, usage = scopes[int()], int(), int(), int(), int(), int()
+  local ramp = scope.ramp
+  if ramp.width > 0 and ramp.wave == wave then
+    flight.hold(ramp.out, held)
+    widen(ramp, clean, normal)
+    ramp.changed = true
+  end
+  if usage >= 0 then
+    scope.usage, scope.told, scope.changed = usage, now, true
+  end
+end
 
 ---------------------------------------------------------------------------------------------------------- what is asked
 
 local reply = { now }
-for i, scope in ipairs(scopes) do
-  reply[i + 1] = math.max(0, scope.closed - now)
+for _, scope in ipairs(scopes) do
+  local ramp = scope.ramp
+  for _, figure in ipairs({ math.max(0, scope.closed - now), ramp.wave, ramp.waves, ramp.width, scope.usage, scope.told }) do
+    reply[#reply + 1] = figure
+  end
+end
+
+-- What is left of the limit that refused, or of the one with the least left.
+local function figures(parts, culprit)
+  local left, full, which = -1, -1, culprit
+  for _, part in ipairs(parts) do
+    local limit = part.limit
+    local has = limit.kind.left(limit)
+    if part.index == culprit or (culprit == 0 and (left < 0 or has < left)) then
+      local at = limit.kind.full(limit)
+      left, full, which = math.max(0, has), at and math.max(0, at - now) or -1, part.index
+    end
+  end
+  return which, left, full
 end
 
 -- All parts of an ask fit together or none; what the next one waits for is the longest, or what isn't a matter of time.
@@ -386,9 +542,12 @@ local function decide(times, keys, parts)
     end
   end
   for _, key in ipairs(keys) do
-    if scopes[key].closed > now then
+    local scope = scopes[key]
+    if scope.closed > now then
       granted = 0
-      refused(scopes[key].closed - now, key, 0)
+      refused(scope.closed - now, key, 0)
+    elseif scope.ramp.width > 0 then
+      granted = flight.room(scope.ramp.out, 1, granted)
     end
   end
   for _, part in ipairs(parts) do
@@ -404,11 +563,20 @@ local function decide(times, keys, parts)
       refused(limit.kind.wait(limit, part.cost), limit.key, part.index)
     end
   end
+  for _, key in ipairs(keys) do
+    local ramp = scopes[key].ramp
+    if ramp.width > 0 and granted > 0 then
+      take_places(ramp, granted)
+    end
+    if ramp.width > 0 and granted < times and flight.room(ramp.out, 1, 1) == 0 then
+      refused(-1, key, 0)
+    end
+  end
   return granted, wait, culprit_key, culprit
 end
 
 for _ = 1, int() do
-  local times, keys, parts = int(), {}, {}
+  local times, wanted, keys, parts = int(), int() == 1, {}, {}
   for i = 1, int() do
     keys[i] = int()
   end
@@ -416,7 +584,11 @@ for _ = 1, int() do
     local index = int()
     parts[i] = { index = index, limit = limits[index], cost = int(), transit = int() }
   end
-  for _, figure in ipairs({ decide(times, keys, parts) }) do
+  local answer = { decide(times, keys, parts) }
+  if wanted then
+    answer[4], answer[5], answer[6] = figures(parts, answer[4])
+  end
+  for _, figure in ipairs(answer) do
     reply[#reply + 1] = figure
   end
 end
@@ -438,11 +610,21 @@ for _, scope in ipairs(scopes) do
       scope.changed = true
     end
   end
+  if scope.ramp.changed then
+    redis.call('HSET', scope.name, 'ramp', save_ramp(scope.ramp), 'out', flight.save(scope.ramp.out))
+    scope.changed = true
+  end
   if scope.changed then
     if scope.closed > now then
       redis.call('HSET', scope.name, 'closed', digits(scope.closed))
     else
       redis.call('HDEL', scope.name, 'closed')
+    end
+    if scope.told > 0 then
+      redis.call('HSET', scope.name, 'usage', digits(scope.usage) .. ' ' .. digits(scope.told))
+    end
+    if scope.ramp.width > 0 or scope.ramp.waves > 0 or scope.usage > 0 then
+      full = math.max(full, now + 300000000) -- As long as a process remembers a key that is idle.
     end
     if forever then
       redis.call('PERSIST', scope.name)

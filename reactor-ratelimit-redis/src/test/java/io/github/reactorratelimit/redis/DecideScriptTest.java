@@ -325,4 +325,94 @@ class DecideScriptTest {
                 .hasMessageContaining("WRONGTYPE");
         assertThat(redis.get(ROOT)).isEqualTo("something else");
     }
+
+    /** The width of the ramp, as the script replies it. */
+    private static long width(List<Long> reply) {
+        return reply.get(4);
+    }
+
+    @Test
+    void the_first_refusal_of_a_permit_after_the_last_wave_is_the_next_one_and_all_others_belong_to_it() {
+        assertThat(call().close(ROOT, SECOND, T - 5).all(T, redis)).containsExactly(T, SECOND, T, 1L, 1L, 0L, 0L);
+        // Those that were under way, heard by others.
+        assertThat(call().process("p2").close(ROOT, 3 * SECOND, T - 1).all(T + 9, redis))
+                .startsWith(T + 9, 3 * SECOND, T, 1L, 1L);
+        assertThat(call().process("p2").close(ROOT, SECOND, T + 4 * SECOND).all(T + 5 * SECOND, redis))
+                .startsWith(T + 5 * SECOND, SECOND, T + 5 * SECOND, 2L, 1L);
+    }
+
+    @Test
+    void a_key_opens_with_one_probe_for_all_and_widens_by_clean_answers_until_its_limits_are_the_bound() {
+        call().close(ROOT, SECOND, T - 5).at(T, redis);
+        long open = T + SECOND;
+        assertThat(call().window(ROOT, 9, SECOND).ask(5, 0).at(open, redis)).endsWith(1L, -1L, 1L, 0L);
+        assertThat(call().process("p2").window(ROOT, 9, SECOND).ask(5, 0).at(open + 1, redis))
+                .endsWith(0L, -1L, 1L, 0L);
+        assertThat(width(call().ramp(ROOT, T, 0, 1, 9).all(open + 2, redis))).isEqualTo(2);
+        assertThat(call().process("p2").window(ROOT, 99, SECOND).ask(5, 0).at(open + 3, redis))
+                .endsWith(2L, -1L, 1L, 0L);
+        assertThat(width(call().process("p2").ramp(ROOT, T, 0, 2, 9).all(open + 4, redis)))
+                .isEqualTo(4);
+        call().window(ROOT, 99, SECOND).ask(5, 0).at(open + 5, redis);
+        assertThat(width(call().ramp(ROOT, T, 0, 4, 9).all(open + 6, redis))).isEqualTo(8);
+        call().window(ROOT, 99, SECOND).ask(8, 0).at(open + 7, redis);
+        assertThat(call().ramp(ROOT, T, 0, 8, 9).all(open + 8, redis)).startsWith(open + 8, 0L, T, 0L, 0L);
+    }
+
+    @Test
+    void what_is_told_of_an_earlier_wave_has_no_place_in_the_ramp() {
+        call().close(ROOT, SECOND, T - 5).at(T, redis);
+        call().close(ROOT, SECOND, T + 1).at(T + 2, redis);
+        assertThat(width(call().ramp(ROOT, T, 0, 1, 9).all(T + 3, redis))).isEqualTo(1);
+        assertThat(width(call().ramp(ROOT, T + 2, 0, 1, 9).all(T + 4, redis))).isEqualTo(0);
+    }
+
+    @Test
+    void a_probe_whose_process_is_gone_gives_its_place_back_after_the_lease() {
+        call().close(ROOT, SECOND, T - 5).at(T, redis);
+        long open = T + SECOND;
+        call().process("dead")
+                .lease(5 * SECOND)
+                .window(ROOT, 9, SECOND)
+                .ask(1, 0)
+                .at(open, redis);
+        assertThat(call().window(ROOT, 9, SECOND).ask(1, 0).at(open + 5 * SECOND - 1, redis))
+                .endsWith(0L, -1L, 1L, 0L);
+        assertThat(call().window(ROOT, 9, SECOND).ask(1, 0).at(open + 5 * SECOND, redis))
+                .endsWith(1L, 0L, 0L, 0L);
+    }
+
+    @Test
+    void a_usage_figure_is_there_for_all_with_the_time_it_was_told() {
+        call().ramp(ROOT, 0, 0, 0, 0, 900).at(T, redis);
+        assertThat(call().process("p2").window(ROOT, 1, SECOND).all(T + 5, redis))
+                .containsExactly(T + 5, 0L, 0L, 0L, 0L, 900L, T);
+    }
+
+    @Test
+    void a_key_that_is_forgotten_is_full_and_open_whatever_it_was() {
+        call().window(ROOT, 2, SECOND).ask(2, 0).at(T, redis);
+        call().total(ROOT, 2).close(ROOT, 50 * SECOND, T).ask(2, 0).at(T, redis);
+        assertThat(call().batch(0).window(ROOT, 2, SECOND).close(ROOT, -2).all(T + 1, redis))
+                .containsExactly(T + 1, 0L, 0L, 0L, 0L, 0L, 0L);
+        assertThat(call().window(ROOT, 2, SECOND).ask(5, 0).at(T + 2, redis)).endsWith(2L, SECOND, 1L, 1L);
+    }
+
+    @Test
+    void what_is_left_is_told_to_who_wants_to_know_and_nothing_is_taken_by_looking() {
+        call().window(ROOT, 5, 10 * SECOND)
+                .bucket(ROOT, 9, SECOND, 0, 1)
+                .ask(2, 0)
+                .at(T, redis);
+        for (int i = 0; i < 2; i++) {
+            assertThat(call().batch(0)
+                            .window(ROOT, 5, 10 * SECOND)
+                            .bucket(ROOT, 9, SECOND, 0, 1)
+                            .withFigures()
+                            .askFor(0, 1, 1, 0)
+                            .askFor(0, 2, 1, 0)
+                            .at(T + SECOND, redis))
+                    .containsExactly(T + SECOND, 0L, 0L, 0L, 0L, 1L, 3L, 9 * SECOND, 0L, 0L, 0L, 2L, 8L, SECOND + 1);
+        }
+    }
 }

@@ -15,14 +15,20 @@ import io.github.reactorratelimit.RateLimitedException;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterSpec;
 import io.github.reactorratelimit.Scope;
+import io.github.reactorratelimit.signal.Dialects;
 import io.github.reactorratelimit.signal.Headers;
+import io.github.reactorratelimit.signal.Quota;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -40,6 +46,7 @@ class HearingTest {
     private static RealRedis server;
     private static StatefulRedisConnection<String, String> connection;
     private final List<RateLimiter> limiters = new ArrayList<>();
+    private final Map<RateLimiter, WatchedStore> stores = new HashMap<>();
 
     @BeforeAll
     static void start() {
@@ -58,9 +65,14 @@ class HearingTest {
     }
 
     private RateLimiter process(RateLimiterSpec spec) {
-        RateLimiter limiter =
-                RedisRateLimiter.create(RedisSharing.over(connection).timeout(ofSeconds(5)), spec.jitter(0));
+        return process(spec, RedisSharing.over(connection));
+    }
+
+    private RateLimiter process(RateLimiterSpec spec, RedisSharing sharing) {
+        WatchedStore store = new WatchedStore(new RedisStore(sharing.timeout(ofSeconds(5)), spec.name()));
+        RateLimiter limiter = spec.jitter(0).build(store);
         limiters.add(limiter);
+        stores.put(limiter, store);
         return limiter;
     }
 
@@ -89,19 +101,15 @@ class HearingTest {
         return requireNonNull(permit);
     }
 
-    /** Until everything that was to be told is told: a call whose answer can only come after it. */
     private String state(RateLimiter limiter) {
         return String.valueOf(connection
                 .sync()
                 .hgetall("reactor-ratelimit:1:{" + limiter.spec().name() + "}:scope"));
     }
 
-    private void eventually(RateLimiter limiter, java.util.function.Predicate<String> state) {
-        Flux.interval(ofMillis(10))
-                .onBackpressureDrop()
-                .publishOn(reactor.core.scheduler.Schedulers.boundedElastic(), 1)
-                .filter(tick -> state.test(state(limiter)))
-                .blockFirst(ofSeconds(10));
+    /** Until Redis has been told something that makes its state so. */
+    private void told(RateLimiter limiter, Predicate<String> state) {
+        requireNonNull(stores.get(limiter)).awaitAnswered(batch -> state.test(state(limiter)));
     }
 
     @Test
@@ -111,7 +119,7 @@ class HearingTest {
         Permit refused = one(a, NOW);
         assertThat(grantedOf(3, b)).isEqualTo(3);
         refused.complete(refusal());
-        eventually(a, state -> state.contains("closed="));
+        told(a, state -> state.contains("closed="));
         assertThatThrownBy(() -> one(b, NOW))
                 .isInstanceOfSatisfying(
                         RateLimitedException.class,
@@ -127,13 +135,23 @@ class HearingTest {
         RateLimiter b = process(spec);
         one(a, NOW.and("user", "u1")).complete(refusal());
         String closed = "reactor-ratelimit:1:{" + spec.name() + "}:scope:user=u1";
-        Flux.interval(ofMillis(10))
-                .onBackpressureDrop()
-                .publishOn(reactor.core.scheduler.Schedulers.boundedElastic(), 1)
-                .filter(tick -> connection.sync().hget(closed, "closed") != null)
-                .blockFirst(ofSeconds(10));
+        told(a, root -> connection.sync().hget(closed, "closed") != null);
         assertThatThrownBy(() -> one(b, NOW.and("user", "u1"))).isInstanceOf(RateLimitedException.class);
         one(b, NOW.and("user", "u2"));
+    }
+
+    @Test
+    void a_learned_quota_that_one_process_hears_to_be_empty_is_closed_for_all() {
+        RateLimiter a = process(limits().learn());
+        RateLimiter b = process(limits().learn());
+        Quota empty = new Quota("", "requests", 5, 0, -1, ofSeconds(100), null, null, false);
+        one(a, NOW)
+                .complete(RateLimitSignal.of(200)
+                        .quotas(List.of(empty))
+                        .delay(ofSeconds(100))
+                        .build());
+        told(a, state -> state.contains("closed="));
+        assertThatThrownBy(() -> one(b, NOW)).isInstanceOf(RateLimitedException.class);
     }
 
     @Test
@@ -141,9 +159,9 @@ class HearingTest {
         RateLimiter a = process(limits(Limit.of(100, ofSeconds(1))));
         RateLimiter b = process(limits(Limit.of(100, ofSeconds(1))));
         a.pause(Demand.one(), ofSeconds(100));
-        eventually(a, state -> state.contains("closed="));
+        told(a, state -> state.contains("closed="));
         a.resume(Demand.one());
-        eventually(a, state -> !state.contains("closed="));
+        told(a, state -> !state.contains("closed="));
         assertThat(grantedOf(1, b)).isEqualTo(1);
     }
 
@@ -155,10 +173,44 @@ class HearingTest {
         Permit estimate = one(a, NOW.cost("tokens", 900));
         assertThatThrownBy(() -> one(b, NOW.cost("tokens", 500))).isInstanceOf(RateLimitedException.class);
         estimate.settle("tokens", 100);
+        requireNonNull(stores.get(a))
+                .awaitAnswered(batch -> !batch.corrections().isEmpty());
         RateLimiter c = process(limits(tokens));
-        Mono.delay(ofMillis(200)).block();
         one(c, NOW.cost("tokens", 900));
         assertThatThrownBy(() -> one(c, NOW.cost("tokens", 50))).isInstanceOf(RateLimitedException.class);
+    }
+
+    @Test
+    void a_cost_that_is_corrected_after_the_release_counts_for_all_too() {
+        Limit tokens = Limit.of(1_000, ofMinutes(10)).unit("tokens");
+        RateLimiter a = process(limits(tokens));
+        List<Permit> three = requireNonNull(Flux.range(0, 3)
+                .flatMap(i -> a.acquire(NOW.cost("tokens", 300)))
+                .collectList()
+                .block(ofSeconds(10)));
+        Permit first = three.get(0);
+        first.release();
+        first.settle("tokens", 100);
+        told(a, state -> counted(state) == 700);
+        RateLimiter b = process(limits(tokens));
+        assertThatThrownBy(() -> one(b, NOW.cost("tokens", 301))).isInstanceOf(RateLimitedException.class);
+        one(b, NOW.cost("tokens", 300));
+    }
+
+    @Test
+    void a_cost_that_is_corrected_by_the_response_head_itself_takes_nothing_from_the_others() {
+        RateLimiter a = process(limits(Limit.of(10, ofMinutes(10))).dialect(Dialects.gitHub()));
+        List<Exchange> exchanges = new CopyOnWriteArrayList<>();
+        Flux.range(0, 3)
+                .flatMap(i -> a.calls().exchange(NOW.cost(2), attempt -> {
+                    exchanges.add(attempt);
+                    return Mono.<String>never();
+                }))
+                .subscribe();
+        told(a, state -> counted(state) == 6 && exchanges.size() == 3);
+        // Not counted by the server: nothing of it moves to the earlier time that it would count from now.
+        exchanges.get(0).head(304, Headers.of("X-RateLimit-Limit", "5000"));
+        told(a, state -> state.matches(".*=\\d{16} 4}"));
     }
 
     @Test
@@ -170,7 +222,7 @@ class HearingTest {
             asked.dispose();
         }
         // Who was answered before it was cancelled has its permit; all others gave theirs back.
-        eventually(a, state -> counted(state) == lost.get());
+        told(a, state -> counted(state) == lost.get());
         assertThat(grantedOf(10, process(limits(Limit.of(5, ofMinutes(10)))))).isEqualTo(5 - lost.get());
     }
 
@@ -192,13 +244,13 @@ class HearingTest {
                     return Mono.<String>never();
                 })
                 .subscribe();
-        eventually(a, state -> exchange.get() != null && state.contains("window"));
+        told(a, state -> exchange.get() != null && state.contains("window"));
         long granted = until(a);
         requireNonNull(exchange.get()).sent();
-        eventually(a, state -> until(a) < granted - 30_000_000);
+        told(a, state -> until(a) < granted - 30_000_000);
         long sent = until(a);
         requireNonNull(exchange.get()).head(200, Headers.of());
-        eventually(a, state -> until(a) < sent);
+        told(a, state -> until(a) < sent);
     }
 
     /** When the only entry of the only window ends, in microseconds. */
@@ -209,16 +261,15 @@ class HearingTest {
     @Test
     void a_holder_that_is_gone_loses_what_it_held_after_its_lease_and_nobody_else_does() { // B57
         Limit two = Limit.inFlight(2);
-        RealRedis own = server;
-        var crashing = own.client();
+        RedisSharing brief = RedisSharing.over(connection).lease(ofMillis(900));
+        var crashing = server.client();
         RateLimiter dead = RedisRateLimiter.create(
                 RedisSharing.over(crashing.connect()).timeout(ofSeconds(5)).lease(ofMillis(900)), limits(two));
-        RateLimiter alive = RedisRateLimiter.create(
-                RedisSharing.over(connection).timeout(ofSeconds(5)).lease(ofMillis(900)), limits(two));
-        limiters.add(alive);
+        RateLimiter alive = process(limits(two), brief);
         one(dead, NOW);
         one(alive, NOW);
         crashing.shutdown(Duration.ZERO, ofSeconds(2));
+        dead.dispose();
         one(alive, Demand.one().maxWait(ofSeconds(8)));
         // The living one holds both: nothing is left for a third.
         assertThat(grantedOf(1, process(limits(two)))).isZero();

@@ -5,6 +5,7 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.ServerSocket;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import redis.embedded.RedisServer;
@@ -15,6 +16,7 @@ final class RealRedis implements AutoCloseable {
 
     private final int port = freePort();
     private final List<AutoCloseable> open = new ArrayList<>();
+    private String pid = "";
     private RedisServer server;
 
     RealRedis() {
@@ -30,6 +32,9 @@ final class RealRedis implements AutoCloseable {
                     .setting("appendonly no")
                     .build();
             started.start();
+            RedisClient asking = RedisClient.create(uri());
+            pid = asking.connect().sync().info("server").replaceAll("(?s).*process_id:(\\d+).*", "$1");
+            asking.shutdown(Duration.ZERO, Duration.ofSeconds(2));
             return started;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -63,6 +68,21 @@ final class RealRedis implements AutoCloseable {
         return client().connect();
     }
 
+    /** Signals the server's process, as {@code kill} does. */
+    void signal(String name) throws IOException, InterruptedException {
+        new ProcessBuilder("kill", "-" + name, pid).inheritIO().start().waitFor();
+    }
+
+    /** It has no time to do anything any more. */
+    void kill() throws IOException, InterruptedException {
+        signal("KILL");
+        stop();
+    }
+
+    void startAgain() {
+        server = start();
+    }
+
     void stop() {
         try {
             server.stop();
@@ -74,7 +94,7 @@ final class RealRedis implements AutoCloseable {
     /** Once more, with nothing in it, on the same port. */
     void restart() {
         stop();
-        server = start();
+        startAgain();
     }
 
     @Override

@@ -6,11 +6,14 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.Demand;
 import io.github.reactorratelimit.Limit;
 import io.github.reactorratelimit.Permit;
 import io.github.reactorratelimit.RateLimitedException;
 import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.RateLimiterSnapshot.LimitState;
+import io.github.reactorratelimit.RateLimiterSnapshot.ScopeState;
 import io.github.reactorratelimit.RateLimiterSpec;
 import io.github.reactorratelimit.Scope;
 import io.lettuce.core.api.StatefulRedisConnection;
@@ -178,12 +181,15 @@ class RedisRateLimiterTest {
     @Test
     void what_is_in_flight_is_renewed_for_as_long_as_it_is_held() { // B57
         RedisSharing brief = RedisSharing.over(connection).timeout(ofSeconds(5)).lease(ofMillis(300));
-        RateLimiter a = process(brief, limits(Limit.inFlight(1)));
-        RateLimiter b = process(brief, limits(Limit.inFlight(1)));
+        RateLimiterSpec spec = limits(Limit.inFlight(1));
+        WatchedStore store = new WatchedStore(new RedisStore(brief, spec.name()));
+        RateLimiter a = spec.build(store);
+        limiters.add(a);
+        RateLimiter b = process(brief, spec);
         Permit held = one(a);
-        assertThatThrownBy(
-                        () -> b.acquire(Demand.one().maxWait(ofMillis(1_500))).block(ofSeconds(10)))
-                .isInstanceOf(RateLimitedException.class);
+        AtomicInteger renewals = new AtomicInteger();
+        store.awaitAnswered(batch -> !batch.holdings().isEmpty() && renewals.incrementAndGet() == 6);
+        assertThatThrownBy(() -> one(b)).isInstanceOf(RateLimitedException.class);
         held.release();
         assertThat(b.acquire(Demand.one()).block(ofSeconds(10))).isNotNull();
     }
@@ -220,11 +226,77 @@ class RedisRateLimiterTest {
     }
 
     @Test
-    void trying_without_waiting_is_not_supported_and_says_what_is() {
-        RateLimiter a = process(limits(Limit.of(1, ofSeconds(1))));
-        assertThatThrownBy(a::tryAcquire)
-                .isInstanceOf(UnsupportedOperationException.class)
-                .hasMessageContaining("maxWait(Duration.ZERO)");
+    void asking_answers_with_the_figures_of_all_processes() {
+        RateLimiter a = process(limits(Limit.of(3, ofSeconds(100))));
+        RateLimiter b = process(limits(Limit.of(3, ofSeconds(100))));
+        one(a);
+        Decision allowed = ask(b);
+        assertThat(allowed.allowed()).isTrue();
+        assertThat(allowed.remaining()).isEqualTo(1);
+        assertThat(requireNonNull(allowed.limit()).permits()).isEqualTo(3);
+        allowed.permit().release();
+        one(a);
+        Decision refused = ask(b);
+        assertThat(refused.allowed()).isFalse();
+        assertThat(refused.remaining()).isZero();
+        assertThat(refused.retryAfter()).isBetween(ofSeconds(80), ofSeconds(101));
+        assertThat(refused.resetAfter()).isBetween(ofSeconds(80), ofSeconds(101));
+        assertThat(ask(a).allowed()).isFalse();
+    }
+
+    private static Decision ask(RateLimiter limiter) {
+        return requireNonNull(limiter.ask(Demand.one()).block(ofSeconds(10)));
+    }
+
+    @Test
+    void a_question_that_nobody_waits_for_any_more_takes_nothing() {
+        RateLimiterSpec spec = limits(Limit.of(2, ofSeconds(100)));
+        WatchedStore store = new WatchedStore(new RedisStore(RedisSharing.over(connection), spec.name()));
+        RateLimiter a = spec.build(store);
+        limiters.add(a);
+        a.ask(Demand.one()).subscribe().dispose();
+        a.ask(Demand.one()).subscribe().dispose();
+        store.awaitAnswered(batch -> batch.number() == 2);
+        assertThat(grantedOf(5, process(spec))).isEqualTo(2);
+    }
+
+    @Test
+    void trying_without_asking_refuses_what_is_known_with_its_time_and_everything_else_without() {
+        RateLimiter a = process(limits(Limit.of(1, ofSeconds(100))));
+        Decision unknown = a.tryAcquire();
+        assertThat(unknown.allowed()).isFalse();
+        assertThat(unknown.retryAfter()).isNull();
+        assertThat(a.estimate(Demand.one()).allowed()).isTrue();
+        one(a);
+        assertThat(a.tryAcquire().retryAfter()).isBetween(ofSeconds(80), ofSeconds(101));
+    }
+
+    @Test
+    void the_status_of_a_key_is_that_of_all_processes() {
+        RateLimiterSpec spec = limits(Limit.of(9, ofSeconds(100)), Limit.bucket(20, 1, ofSeconds(100)))
+                .scope(Scope.by("user").limits(Limit.of(6, ofSeconds(50)).burst(3)));
+        RateLimiter a = process(spec);
+        RateLimiter b = process(spec);
+        for (RateLimiter limiter : List.of(a, b)) {
+            requireNonNull(limiter.acquire(NOW.and("user", "u1")).block(ofSeconds(10)));
+        }
+        ScopeState root = requireNonNull(b.status(Demand.one()).block(ofSeconds(10)));
+        assertThat(root.limits()).extracting(LimitState::available).containsExactly(7L, 18L);
+        ScopeState user = requireNonNull(b.status(Demand.of("user", "u1")).block(ofSeconds(10)));
+        assertThat(user.limits()).extracting(LimitState::available).containsExactly(1L);
+        assertThat(user.keys()).containsExactly("user=u1");
+        assertThat(root.closedFor()).isZero();
+    }
+
+    @Test
+    void a_key_that_is_reset_is_full_and_open_for_all() {
+        RateLimiter a = process(limits(Limit.of(2, ofSeconds(100))));
+        RateLimiter b = process(limits(Limit.of(2, ofSeconds(100))));
+        assertThat(grantedOf(2, a)).isEqualTo(2);
+        assertThat(grantedOf(2, b)).isZero();
+        b.reset(Demand.one()).block(ofSeconds(10));
+        assertThat(grantedOf(5, b)).isEqualTo(2);
+        assertThat(grantedOf(5, process(limits(Limit.of(2, ofSeconds(100)))))).isZero();
     }
 
     @Test

@@ -3,14 +3,18 @@ package io.github.reactorratelimit.redis;
 import static java.time.Duration.ofHours;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.Demand;
 import io.github.reactorratelimit.Limit;
+import io.github.reactorratelimit.Permit;
 import io.github.reactorratelimit.RateLimitedException;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterSpec;
 import io.github.reactorratelimit.Scope;
+import io.github.reactorratelimit.Share;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -20,6 +24,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -75,6 +80,62 @@ class SameAsInMemoryTest {
             assertThat(onRedis).as("seed %s", seed).isEqualTo(inMemory);
             assertThat(inMemory).contains(true, false);
         }
+    }
+
+    /** What is given back reaches other processes a little later, so here there is one, with itself. */
+    @Test
+    void calls_in_flight_and_lanes_are_decided_the_same_too() {
+        RateLimiterSpec spec = RateLimiter.named("same")
+                .limit(Limit.inFlight(6), Limit.of(9, ofSeconds(5)))
+                .lane("background", Share.of(0.5));
+        for (int seed = 0; seed < 5; seed++) {
+            List<Boolean> inMemory = held(seed, spec, false);
+            assertThat(held(seed, spec, true)).as("seed %s", seed).isEqualTo(inMemory);
+            assertThat(inMemory).contains(true, false);
+        }
+    }
+
+    private static List<Boolean> held(int seed, RateLimiterSpec spec, boolean onRedis) {
+        VirtualTimeScheduler time = VirtualTimeScheduler.create();
+        RateLimiterSpec timed = spec.scheduler(() -> time);
+        connection.sync().flushall();
+        RateLimiter limiter = onRedis ? shared(timed, time) : timed.build();
+        Random random = new Random(seed);
+        List<Boolean> granted = new ArrayList<>();
+        List<Permit> out = new ArrayList<>();
+        for (int i = 0; i < 200; i++) {
+            time.advanceTimeBy(ofMillis(random.nextInt(700)));
+            if (!out.isEmpty() && random.nextBoolean()) {
+                out.remove(random.nextInt(out.size())).release();
+            }
+            Demand demand = random.nextBoolean() ? Demand.one() : Demand.one().lane("background");
+            Decision decision = requireNonNull(limiter.ask(demand).block(ofSeconds(10)));
+            granted.add(decision.allowed());
+            if (decision.allowed()) {
+                out.add(decision.permit());
+            }
+        }
+        limiter.dispose();
+        return granted;
+    }
+
+    @Test
+    void a_hundred_at_twenty_per_second_then_two_seconds_and_ten_more_are_a_hundred_and_ten() {
+        VirtualTimeScheduler time = VirtualTimeScheduler.create();
+        connection.sync().flushall();
+        RateLimiterSpec spec = RateLimiter.named("ledger")
+                .limit(Limit.bucket(100, 20, ofSeconds(1)))
+                .scheduler(() -> time);
+        List<RateLimiter> processes = List.of(shared(spec, time), shared(spec, time));
+        int granted = 0;
+        for (int i = 0; i < 110; i++) {
+            if (i == 100) {
+                time.advanceTimeBy(ofSeconds(2));
+            }
+            granted += isGranted(processes.get(i % 2), Demand.one().maxWait(Duration.ZERO)) ? 1 : 0;
+        }
+        assertThat(granted).isEqualTo(110);
+        processes.forEach(RateLimiter::dispose);
     }
 
     private static List<Boolean> trace(int seed, RateLimiterSpec spec, boolean onRedis) {

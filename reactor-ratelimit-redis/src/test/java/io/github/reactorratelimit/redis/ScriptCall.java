@@ -17,12 +17,15 @@ final class ScriptCall {
     private final List<String> closings = new ArrayList<>();
     private final List<String> holdings = new ArrayList<>();
     private final List<String> corrections = new ArrayList<>();
+    private final List<String> ramps = new ArrayList<>();
     private final List<String> asks = new ArrayList<>();
     private int limitCount;
     private int closingCount;
     private int holdingCount;
     private int correctionCount;
+    private int rampCount;
     private int askCount;
+    private int figures;
     private String process = "p1";
     private long lease = 30_000_000;
     private long expires;
@@ -82,8 +85,28 @@ final class ScriptCall {
     }
 
     ScriptCall close(String key, long micros) {
+        return close(key, micros, 0);
+    }
+
+    /** Because a permit was refused that was granted then. */
+    ScriptCall close(String key, long micros, long granted) {
         closingCount++;
-        add(closings, key(key), micros);
+        add(closings, key(key), micros, granted);
+        return this;
+    }
+
+    ScriptCall ramp(String key, long wave, long held, long clean, long normal) {
+        return ramp(key, wave, held, clean, normal, -1);
+    }
+
+    ScriptCall ramp(String key, long wave, long held, long clean, long normal, long usage) {
+        rampCount++;
+        add(ramps, key(key), wave, held, clean, normal, usage);
+        return this;
+    }
+
+    ScriptCall withFigures() {
+        figures = 1;
         return this;
     }
 
@@ -112,7 +135,7 @@ final class ScriptCall {
 
     ScriptCall askFor(long times, long... parts) {
         askCount++;
-        add(asks, times, keys.size());
+        add(asks, times, figures, keys.size());
         for (int key : keys.values()) {
             add(asks, key);
         }
@@ -129,7 +152,21 @@ final class ScriptCall {
 
     /** The reply at this time: now, what keys are closed for, and of each ask the permits, the wait, the key and the limit. */
     List<Long> at(long now, RedisCommands<String, String> redis) {
+        return withoutRamps(all(now, redis));
+    }
+
+    /** As the script replies: of each key also its wave, waves, width, usage, and when that was told. */
+    List<Long> all(long now, RedisCommands<String, String> redis) {
         return run(Long.toString(now), redis);
+    }
+
+    private List<Long> withoutRamps(List<Long> reply) {
+        List<Long> rest = new ArrayList<>(List.of(reply.get(0)));
+        for (int key = 0; key < keys.size(); key++) {
+            rest.add(reply.get(1 + key * 6));
+        }
+        rest.addAll(reply.subList(1 + keys.size() * 6, reply.size()));
+        return rest;
     }
 
     List<Long> onServerTime(RedisCommands<String, String> redis) {
@@ -144,6 +181,7 @@ final class ScriptCall {
         section(words, closingCount, closings);
         section(words, holdingCount, holdings);
         section(words, correctionCount, corrections);
+        section(words, rampCount, ramps);
         section(words, askCount, asks);
         return redis.eval(
                 DecideScript.TEXT, ScriptOutputType.MULTI, names.toArray(String[]::new), words.toArray(String[]::new));

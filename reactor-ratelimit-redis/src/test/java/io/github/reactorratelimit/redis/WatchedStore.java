@@ -1,0 +1,68 @@
+package io.github.reactorratelimit.redis;
+
+import io.github.reactorratelimit.LimitStore;
+import java.time.Duration;
+import java.util.Map;
+import java.util.function.Predicate;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.SignalType;
+import reactor.core.publisher.Sinks;
+import reactor.core.scheduler.Schedulers;
+
+/** A store that tells of every batch that was answered, and of every one that was lost, so that a test can wait for one. */
+final class WatchedStore implements LimitStore {
+
+    private static final Duration LONGEST = Duration.ofSeconds(20);
+
+    private final LimitStore store;
+    private final Sinks.Many<Batch> answered = Sinks.many().replay().limit(64);
+    private final Sinks.Many<Batch> lost = Sinks.many().replay().limit(64);
+
+    private volatile long latest;
+
+    WatchedStore(LimitStore store) {
+        this.store = store;
+    }
+
+    @Override
+    public Mono<Reply> decide(Batch batch) {
+        return store.decide(batch)
+                .doFinally(end -> {
+                    // After the limiter has heard of it, unless that changes threads for it.
+                    if (end == SignalType.ON_COMPLETE) {
+                        latest = Math.max(latest, batch.number());
+                        answered.tryEmitNext(batch);
+                    }
+                })
+                .doOnError(error -> lost.tryEmitNext(batch))
+                .doOnCancel(() -> lost.tryEmitNext(batch));
+    }
+
+    @Override
+    public String key(Map<String, String> attributes) {
+        return store.key(attributes);
+    }
+
+    @Override
+    public Terms terms() {
+        return store.terms();
+    }
+
+    /** The number of the last batch that was answered. */
+    long latest() {
+        return latest;
+    }
+
+    /** Until one of the batches so far, or of those to come, was answered. */
+    void awaitAnswered(Predicate<Batch> which) {
+        await(answered, which);
+    }
+
+    void awaitLost(Predicate<Batch> which) {
+        await(lost, which);
+    }
+
+    private static void await(Sinks.Many<Batch> batches, Predicate<Batch> which) {
+        batches.asFlux().publishOn(Schedulers.boundedElastic(), 1).filter(which).blockFirst(LONGEST);
+    }
+}
