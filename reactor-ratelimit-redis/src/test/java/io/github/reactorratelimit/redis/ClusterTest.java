@@ -12,6 +12,7 @@ import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterSpec;
 import io.github.reactorratelimit.Scope;
 import io.lettuce.core.cluster.RedisClusterClient;
+import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
 import redis.embedded.RedisShardedCluster;
 import redis.embedded.core.RedisServerBuilder;
 
@@ -51,6 +53,23 @@ class ClusterTest {
         cluster.start();
         client = RedisClusterClient.create(
                 "redis://127.0.0.1:" + requireNonNull(ports).get(0));
+        StatefulRedisClusterConnection<String, String> nodes = client.connect();
+        // Nodes that have just met serve nobody until they have heard of all slots.
+        Flux.interval(Duration.ofMillis(50))
+                .onBackpressureDrop()
+                .publishOn(Schedulers.boundedElastic(), 1)
+                .filter(tick -> ports.stream()
+                        .allMatch(port -> nodes.getConnection("127.0.0.1", port)
+                                .sync()
+                                .clusterInfo()
+                                .contains("cluster_state:ok")))
+                .blockFirst(ofSeconds(60));
+    }
+
+    /** A failure is to be heard of. */
+    private static RateLimiter limiter(RateLimiterSpec spec) {
+        return RedisRateLimiter.create(
+                RedisSharing.over(client.connect()).timeout(ofSeconds(5)).failClosed(), spec);
     }
 
     @AfterAll
@@ -80,8 +99,8 @@ class ClusterTest {
     @Test
     void limiters_on_all_nodes_keep_their_limits_whatever_their_keys_contain() { // B32
         for (String name : List.of("a", "b", "c", "d", "e", "{f}", "g h")) {
-            RateLimiter one = RedisRateLimiter.create(client, spec(name));
-            RateLimiter other = RedisRateLimiter.create(client, spec(name));
+            RateLimiter one = limiter(spec(name));
+            RateLimiter other = limiter(spec(name));
             assertThat(grantedOf(10, one, "{x}1")).isEqualTo(6);
             assertThat(grantedOf(10, other, "{x}1")).isZero();
             assertThat(grantedOf(10, other, "{y} 2")).isEqualTo(4);
@@ -90,7 +109,7 @@ class ClusterTest {
 
     @Test
     void a_node_that_does_not_know_the_script_is_sent_it() { // B31
-        RateLimiter limiter = RedisRateLimiter.create(client, spec("script"));
+        RateLimiter limiter = limiter(spec("script"));
         assertThat(grantedOf(1, limiter, "u")).isEqualTo(1);
         client.connect().sync().scriptFlush();
         assertThat(grantedOf(10, limiter, "u")).isEqualTo(5);
