@@ -317,8 +317,7 @@ final class Ramp {
         return used(now, usage, ticket, ticket.generation, generations);
     }
 
-    private boolean used(
-            long now, double usage, @Nullable Ticket ticket, long generation, Generations generations) {
+    private boolean used(long now, double usage, @Nullable Ticket ticket, long generation, Generations generations) {
         advance(now);
         if (!(usage >= USED)) {
             boolean clears = usageCap != Exact.NEVER && has(generation);
