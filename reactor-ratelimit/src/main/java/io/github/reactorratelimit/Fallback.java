@@ -2,18 +2,23 @@ package io.github.reactorratelimit;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiFunction;
+import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
 
 /**
  * Several sources in the order they are preferred: the first whose permit comes soon enough, else the one with the shortest
@@ -22,54 +27,92 @@ import reactor.core.publisher.Mono;
  *
  * <p>The longest wait bounds what a call waits in all before the last resort: in line, for scopes to open, and between its
  * attempts, at all sources together. It does not bound the calls themselves; for that there is the attempt timeout. The
- * last resort, the source with the shortest wait, is asked only if one was left for its wait and none served, and waits
- * as long as its demand allows.
+ * last resort, the source that would have had a permit first, is asked only if one was left for its wait and none served,
+ * and waits as long as its demand allows. A choice among the sources stands for its own sources, with its own reasons; of
+ * two longest waits the outer one holds.
  *
  * <p>Immutable and thread-safe. Defaults: every {@link Reason} makes a call go on. Cancelling cancels the call under way;
  * nothing is asked after that. If no source served, the last failure surfaces, with the earlier ones as suppressed.
  */
 public final class Fallback implements PermitSource {
 
-    private static final Logger LOG = LoggerFactory.getLogger(RateLimiter.class);
+    private static final Logger LOG = LoggerFactory.getLogger(Fallback.class);
 
     /** Why a call goes on to the next source. */
     public enum Reason {
-        /** No permit in time: the wait would be, or was, too long, or there is no room to wait in. */
+        /**
+         * No permit in time: the wait would be, or was, too long, for a limit, a cooldown or a breaker that is open; or there
+         * is no room to wait in.
+         */
         WAIT,
         /** All attempts failed, or all refusals that a call bears. */
         EXHAUSTED,
         /** No response head in time, in an attempt that was not to be repeated or in the last one. */
         TIMEOUT,
         /** Refused for a limit that waiting does not help with, such as a spend limit. */
-        TERMINAL
+        TERMINAL,
+        /** The limiter itself is out of order: the store that its limits are in does not answer, or it is disposed. */
+        UNAVAILABLE;
+
+        static @Nullable Reason of(Throwable error) {
+            if (error instanceof RateLimitedException || error instanceof QueueFullException) {
+                return WAIT;
+            }
+            if (error instanceof LimiterUnavailableException || error instanceof LimiterDisposedException) {
+                return UNAVAILABLE;
+            }
+            if (error instanceof TerminalThrottleException) {
+                return TERMINAL;
+            }
+            if (error instanceof AttemptTimeoutException || error.getCause() instanceof AttemptTimeoutException) {
+                return TIMEOUT;
+            }
+            return error instanceof RetriesExhaustedException ? EXHAUSTED : null;
+        }
+    }
+
+    /** One source, and after which errors of its own a call goes on. */
+    private record Choice(PermitSource source, Set<Reason> reasons, Predicate<? super Throwable> also) {
+
+        boolean goesOn(Throwable error) {
+            Reason reason = Reason.of(error);
+            return reason == null ? also.test(error) : reasons.contains(reason);
+        }
     }
 
     private final Duration maxWait;
-    private final List<PermitSource> sources;
-    private final Set<Reason> reasons;
-    private final Predicate<? super Throwable> also;
+    private final List<Choice> choices;
 
-    private Fallback(
-            Duration maxWait, List<PermitSource> sources, Set<Reason> reasons, Predicate<? super Throwable> also) {
+    private Fallback(Duration maxWait, List<Choice> choices) {
         this.maxWait = maxWait;
-        this.sources = sources;
-        this.reasons = reasons;
-        this.also = also;
+        this.choices = choices;
     }
 
     static Fallback of(Duration maxWait, PermitSource preferred, PermitSource... fallbacks) {
         if (maxWait.isNegative()) {
             throw new IllegalArgumentException("the longest wait must not be negative, was " + maxWait);
         }
-        List<PermitSource> sources = new ArrayList<>();
-        sources.add(Objects.requireNonNull(preferred, "preferred"));
-        for (PermitSource fallback : fallbacks) {
-            if (sources.contains(Objects.requireNonNull(fallback, "fallback"))) {
-                throw new IllegalArgumentException("a source must be named once, was named twice: " + fallback);
+        List<Choice> choices = new ArrayList<>(choices(Objects.requireNonNull(preferred, "preferred")));
+        Arrays.stream(fallbacks).forEach(one -> choices.addAll(choices(Objects.requireNonNull(one, "fallback"))));
+        for (int i = 0; i < choices.size(); i++) {
+            PermitSource source = choices.get(i).source;
+            if (choices.subList(0, i).stream().anyMatch(before -> before.source == source)) {
+                throw new IllegalArgumentException("a source must be named once, was named twice: " + source);
             }
-            sources.add(fallback);
         }
-        return new Fallback(maxWait, List.copyOf(sources), EnumSet.allOf(Reason.class), error -> false);
+        return new Fallback(maxWait, List.copyOf(choices));
+    }
+
+    private static List<Choice> choices(PermitSource source) {
+        if (source instanceof Fallback inner) {
+            return inner.choices;
+        }
+        if (source instanceof AskingSource view && !choices(view.source()).get(0).source.equals(view.source())) {
+            return choices(view.source()).stream()
+                    .map(one -> new Choice(one.source.asking(view.change()), one.reasons, one.also))
+                    .toList();
+        }
+        return List.of(new Choice(source, EnumSet.allOf(Reason.class), error -> false));
     }
 
     /**
@@ -80,10 +123,14 @@ public final class Fallback implements PermitSource {
      * @return the changed source
      */
     public Fallback without(Reason... unwanted) {
-        Set<Reason> left = EnumSet.noneOf(Reason.class);
-        left.addAll(reasons);
-        left.removeAll(List.of(unwanted));
-        return new Fallback(maxWait, sources, left, also);
+        List<Choice> changed = new ArrayList<>();
+        for (Choice choice : choices) {
+            Set<Reason> left = EnumSet.noneOf(Reason.class);
+            left.addAll(choice.reasons);
+            left.removeAll(List.of(unwanted));
+            changed.add(new Choice(choice.source, left, choice.also));
+        }
+        return new Fallback(maxWait, List.copyOf(changed));
     }
 
     /**
@@ -95,116 +142,129 @@ public final class Fallback implements PermitSource {
      */
     public Fallback when(Predicate<? super Throwable> failures) {
         Objects.requireNonNull(failures, "failures");
-        return new Fallback(maxWait, sources, reasons, error -> also.test(error) || failures.test(error));
+        return new Fallback(
+                maxWait,
+                choices.stream()
+                        .map(one -> new Choice(
+                                one.source,
+                                one.reasons,
+                                error -> one.also.test(error) || failures.test(error)))
+                        .toList());
     }
 
     @Override
     public Mono<Permit> acquire(Demand demand) {
-        return acquire(demand, null);
+        return Mono.from(walk((source, patience) -> Sources.acquire(source, demand, patience), true));
     }
 
-    Mono<Permit> acquire(Demand demand, @Nullable Patience outer) {
-        return this.<Permit>walk(
-                        (source, patience) ->
-                                Sources.acquire(source, demand, patience).flux(),
-                        outer)
-                .singleOrEmpty();
+    <T> Publisher<T> use(Sources.Use<T> use) {
+        return walk((source, patience) -> Sources.use(source, source, use, patience), use.single());
     }
 
-    <T> Flux<T> use(Sources.Use<T> use, @Nullable Patience outer) {
-        return walk((source, patience) -> Sources.use(source, source, use, patience), outer);
+    // A Mono stays one: what gathers the elements of a Flux loses a permit that a cancel overtakes.
+    private <T> Publisher<T> walk(BiFunction<PermitSource, @Nullable Patience, Publisher<T>> asking, boolean single) {
+        return single
+                ? Mono.defer(() -> Mono.from(new Walk<>(asking, true).from(0)))
+                : Flux.defer(() -> new Walk<>(asking, false).from(0));
     }
 
-    private <T> Flux<T> walk(BiFunction<PermitSource, @Nullable Patience, Flux<T>> asking, @Nullable Patience outer) {
-        return Flux.defer(() -> new Walk<>(asking, outer).from(0));
-    }
-
-    private static @Nullable Reason reasonOf(Throwable error) {
-        if (error instanceof RateLimitedException || error instanceof QueueFullException) {
-            return Reason.WAIT;
+    /** The time that the first limiter among the sources goes by. */
+    private LongSupplier clock() {
+        for (Choice choice : choices) {
+            PermitSource source = choice.source;
+            while (source instanceof AskingSource view) {
+                source = view.source();
+            }
+            if (source instanceof RateLimiter limiter) {
+                return () -> Exact.nanos(limiter.time());
+            }
+            if (source instanceof RateLimitOperator operator) {
+                return () -> operator.admission().now();
+            }
         }
-        if (error instanceof TerminalThrottleException) {
-            return Reason.TERMINAL;
-        }
-        if (error instanceof AttemptTimeoutException || error.getCause() instanceof AttemptTimeoutException) {
-            return Reason.TIMEOUT;
-        }
-        return error instanceof RetriesExhaustedException ? Reason.EXHAUSTED : null;
+        return () -> Schedulers.parallel().now(TimeUnit.NANOSECONDS);
     }
 
     @Override
     public String toString() {
-        return "first within " + maxWait + " of " + sources;
+        return "first within " + maxWait + " of "
+                + choices.stream().map(Choice::source).toList();
     }
 
     /** One call on its way from source to source. */
     private final class Walk<T> {
 
-        private final BiFunction<PermitSource, @Nullable Patience, Flux<T>> asking;
-        private final @Nullable Patience outer;
-        private final @Nullable Patience patience;
-        private final long atFirst;
+        private final BiFunction<PermitSource, @Nullable Patience, Publisher<T>> asking;
+        private final boolean single;
+        private final Patience patience = new Patience(Exact.nanos(maxWait), clock());
         private final List<Throwable> failures = new ArrayList<>();
         private @Nullable PermitSource nearest;
-        private long shortest = Exact.NEVER;
+        private long nearestAt = Exact.NEVER;
 
-        Walk(BiFunction<PermitSource, @Nullable Patience, Flux<T>> asking, @Nullable Patience outer) {
+        Walk(BiFunction<PermitSource, @Nullable Patience, Publisher<T>> asking, boolean single) {
             this.asking = asking;
-            this.outer = outer;
-            long own = Exact.nanos(maxWait);
-            this.atFirst = outer == null ? own : Math.min(own, outer.leftNanos());
+            this.single = single;
+        }
+
+        Publisher<T> from(int place) {
+            Choice choice = choices.get(place);
             // Who may not go on for a wait waits as long as it takes.
-            this.patience = reasons.contains(Reason.WAIT) ? new Patience(atFirst) : outer;
-        }
-
-        Flux<T> from(int place) {
-            PermitSource source = sources.get(place);
+            @Nullable Patience bound = choice.reasons.contains(Reason.WAIT) ? patience : null;
+            Publisher<T> asked = asking.apply(choice.source, bound);
+            if (single) {
+                return Mono.from(asked).onErrorResume(error -> Mono.from(after(place, error)));
+            }
             AtomicBoolean emitted = new AtomicBoolean();
-            return asking.apply(source, patience)
+            return Flux.from(asked)
                     .doOnNext(element -> emitted.setPlain(true))
-                    .onErrorResume(error -> emitted.getPlain() || !goesOn(error)
-                            ? Flux.error(failed(error))
-                            : after(place, source, error));
+                    .onErrorResume(error -> emitted.getPlain() ? Flux.error(error) : after(place, error));
         }
 
-        private boolean goesOn(Throwable error) {
-            Reason reason = reasonOf(error);
-            return reason == null ? also.test(error) : reasons.contains(reason);
-        }
-
-        private Flux<T> after(int place, PermitSource source, Throwable error) {
-            if (reasonOf(error) == Reason.WAIT) {
+        private Publisher<T> after(int place, Throwable error) {
+            Choice choice = choices.get(place);
+            if (!choice.goesOn(error)) {
+                return failed(error);
+            }
+            if (Reason.of(error) == Reason.WAIT) {
                 Duration left = error instanceof RateLimitedException refused ? refused.retryAfter() : null;
-                long wait = left == null ? Exact.NEVER : Exact.nanos(left);
-                if (nearest == null || wait < shortest) {
-                    nearest = source;
-                    shortest = wait;
+                long at = left == null ? Exact.NEVER : Exact.add(patience.nowNanos(), Exact.nanos(left));
+                if (nearest == null || at < nearestAt) {
+                    nearest = choice.source;
+                    nearestAt = at;
                 }
             }
-            if (place + 1 < sources.size()) {
-                LOG.debug("{} is left for {}: {}", source, sources.get(place + 1), error.getMessage());
+            if (place + 1 < choices.size()) {
+                tell(error, choice.source, choices.get(place + 1).source);
                 failures.add(error);
                 return from(place + 1);
             }
             PermitSource last = nearest;
-            if (outer != null && patience != null) {
-                outer.spend(atFirst - patience.leftNanos());
+            if (last == null) {
+                return failed(error);
             }
-            if (last == null || outer != null) {
-                return Flux.error(failed(error));
-            }
-            LOG.debug("no source has a permit within {}, so {} is waited for", maxWait, last);
+            tell(error, choice.source, last);
             failures.add(error);
-            return asking.apply(last, null).onErrorMap(this::failed);
+            Publisher<T> asked = asking.apply(last, null);
+            return single
+                    ? Mono.from(asked).onErrorResume(end -> Mono.from(failed(end)))
+                    : Flux.from(asked).onErrorResume(this::failed);
         }
 
-        private Throwable failed(Throwable error) {
+        /** Without the error's message, which may be a client's and tell of tokens or queries. */
+        private void tell(Throwable error, PermitSource from, PermitSource to) {
+            Reason reason = Reason.of(error);
+            LOG.debug("{} is left for {}: {}", from, to, reason == null ? error.getClass().getSimpleName() : reason);
+        }
+
+        private Publisher<T> failed(Throwable error) {
             for (Throwable earlier : failures) {
-                if (earlier != error && !List.of(error.getSuppressed()).contains(earlier)) {
+                List<Throwable> told = List.of(error.getSuppressed());
+                // An error that is one and the same for every call must not gather what came before each of them.
+                if (earlier != error && !told.contains(earlier) && told.size() < choices.size()) {
                     error.addSuppressed(earlier);
                 }
             }
-            return error;
+            return single ? Mono.error(error) : Flux.error(error);
         }
     }
 }

@@ -110,7 +110,8 @@ final class MonoAcquire extends Mono<Permit> {
 
         @Override
         void emit() {
-            patience.spend((refusal() == null ? sentAt : admission.now()) - joinedAt);
+            patience.spend(
+                    refusal() == null ? sentAt - joinedAt : slot == null ? 0 : admission.now() - joinedAt);
             super.emit();
         }
     }

@@ -39,8 +39,8 @@ public interface PermitSource {
      * exchange to an adapter, which then takes no permit of its own. An inner operator of this library around the call would
      * take a second permit.
      *
-     * @param demand what is asked of a source; called once per source that is asked, with the source as it was handed over;
-     *     must not block
+     * @param demand what is asked of a source; called each time that one is asked, with the source as it was handed over; must
+     *     not block
      * @param call subscribed once per attempt
      * @param <T> what the call gives
      * @return the call; each subscription is one
@@ -50,8 +50,7 @@ public interface PermitSource {
             Function<? super Exchange, ? extends Mono<? extends T>> call) {
         Objects.requireNonNull(demand, "demand");
         Objects.requireNonNull(call, "call");
-        return Sources.use(this, this, new Sources.Use<T>(demand, call, true), null)
-                .singleOrEmpty();
+        return Mono.from(Sources.use(this, this, new Sources.Use<T>(demand, call, true), null));
     }
 
     /**
@@ -67,7 +66,7 @@ public interface PermitSource {
             Function<? super Exchange, ? extends Publisher<? extends T>> call) {
         Objects.requireNonNull(demand, "demand");
         Objects.requireNonNull(call, "call");
-        return Sources.use(this, this, new Sources.Use<T>(demand, call, false), null);
+        return Flux.from(Sources.use(this, this, new Sources.Use<T>(demand, call, false), null));
     }
 
     /**

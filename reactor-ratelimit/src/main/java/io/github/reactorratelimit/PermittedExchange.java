@@ -4,58 +4,78 @@ import io.github.reactorratelimit.signal.Dialects;
 import io.github.reactorratelimit.signal.Headers;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.SignalType;
 import reactor.core.scheduler.Schedulers;
 
 /**
  * One call under a permit of a source that this library knows nothing more about: heard by the standard dialect, and
  * handed on whatever it is.
  *
- * <p>The permit is here, or it is over: whoever comes second, the grant or a cancel, gives it back.
+ * <p>The permit is here, or the call is over: whoever comes second, the grant or a cancel, gives it back.
  */
 final class PermittedExchange implements Exchange {
 
+    private static final int WAITING = 0;
+    private static final int GRANTED = 1;
+    private static final int OVER = 2;
+
     private final PermitSource shown;
-    private final AtomicReference<@Nullable Object> state = new AtomicReference<>();
+    private final AtomicInteger state = new AtomicInteger(WAITING);
+    /** It can be corrected and heard even after it is given back. */
+    private volatile @Nullable Permit permit;
+
     private volatile boolean held;
+    private volatile boolean answered;
 
     private PermittedExchange(PermitSource shown) {
         this.shown = shown;
     }
 
-    static <T> Flux<T> of(Mono<Permit> permits, PermitSource shown, Sources.Use<T> use) {
-        return Flux.defer(() -> {
-            PermittedExchange exchange = new PermittedExchange(shown);
-            return permits.doOnNext(exchange::granted)
-                    .flatMapMany(permit -> exchange.permit() == null
-                            ? Flux.empty()
-                            : use.call().apply(exchange))
-                    .doFinally(how -> exchange.ended());
-        });
+    static <T> Publisher<T> of(Mono<Permit> permits, PermitSource shown, Sources.Use<T> use) {
+        return use.single()
+                ? Mono.defer(() -> {
+                    PermittedExchange exchange = new PermittedExchange(shown);
+                    return permits.doOnNext(exchange::granted)
+                            .flatMap(granted -> Mono.<T>from(exchange.opened(use)))
+                            .doOnNext(answer -> exchange.answered = true)
+                            .doFinally(exchange::ended);
+                })
+                : Flux.defer(() -> {
+                    PermittedExchange exchange = new PermittedExchange(shown);
+                    return permits.doOnNext(exchange::granted)
+                            .flatMapMany(granted -> Flux.<T>from(exchange.opened(use)))
+                            .doOnNext(answer -> exchange.answered = true)
+                            .doFinally(exchange::ended);
+                });
     }
 
-    private void granted(Permit permit) {
-        if (!state.compareAndSet(null, permit)) {
-            permit.release();
+    private <T> Publisher<? extends T> opened(Sources.Use<T> use) {
+        return state.get() == GRANTED ? use.call().apply(this) : Mono.empty();
+    }
+
+    private void granted(Permit granted) {
+        permit = granted;
+        if (!state.compareAndSet(WAITING, GRANTED)) {
+            granted.release();
         }
     }
 
-    private @Nullable Permit permit() {
-        return state.get() instanceof Permit permit ? permit : null;
-    }
-
-    private void ended() {
-        if (!held) {
+    private void ended(SignalType how) {
+        boolean lends = held && answered && how == SignalType.ON_COMPLETE;
+        if (!lends) {
             release();
         }
     }
 
     private void release() {
-        if (state.getAndSet(this) instanceof Permit permit) {
-            permit.release();
+        Permit granted = permit;
+        if (state.getAndSet(OVER) == GRANTED && granted != null) {
+            granted.release();
         }
     }
 
@@ -66,25 +86,25 @@ final class PermittedExchange implements Exchange {
 
     @Override
     public void sent() {
-        Permit permit = permit();
-        if (permit != null) {
-            permit.sent();
+        Permit granted = permit;
+        if (granted != null) {
+            granted.sent();
         }
     }
 
     @Override
     public void settle(String unit, long actual) {
-        Permit permit = permit();
-        if (permit != null) {
-            permit.settle(unit, actual);
+        Permit granted = permit;
+        if (granted != null) {
+            granted.settle(unit, actual);
         }
     }
 
     @Override
     public void hear(RateLimitSignal signal) {
-        Permit permit = permit();
-        if (permit != null) {
-            permit.hear(signal);
+        Permit granted = permit;
+        if (granted != null) {
+            granted.hear(signal);
         }
     }
 

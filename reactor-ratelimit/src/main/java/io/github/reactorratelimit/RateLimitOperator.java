@@ -225,7 +225,8 @@ public final class RateLimitOperator implements PermitSource {
     }
 
     /**
-     * A bare permit, as from the limiter itself: what this operator says of retries does not concern it.
+     * A bare permit, as from the limiter itself: what this operator says of retries does not concern it, but
+     * {@link #failFast} does.
      *
      * @param demand what is asked for
      * @return the permit, as {@link PermitSource#acquire} has it
@@ -236,7 +237,8 @@ public final class RateLimitOperator implements PermitSource {
     }
 
     Mono<Permit> acquire(Demand demand, @Nullable Patience longest) {
-        return Mono.from(new MonoAcquire(admission, priced(Objects.requireNonNull(demand, "demand")), longest));
+        Demand asked = failsFast ? Objects.requireNonNull(demand, "demand").waitAtMost(0) : demand;
+        return Mono.from(new MonoAcquire(admission, priced(Objects.requireNonNull(asked, "demand")), longest));
     }
 
     /** Calls that were asked for as calls of {@code shown}, and wait no longer than that has patience. */

@@ -21,16 +21,13 @@ final class Sources {
             return operator.acquire(demand, patience);
         }
         if (source instanceof AskingSource view) {
-            return acquire(view.source(), view.asked(demand), patience);
-        }
-        if (source instanceof Fallback fallback) {
-            return fallback.acquire(demand, patience);
+            return Mono.defer(() -> acquire(view.source(), view.asked(demand), patience));
         }
         return patience == null ? source.acquire(demand) : bounded(source, demand, patience);
     }
 
-    /** One call under a permit of {@code source}, which the call is shown as {@code shown}. */
-    static <T> Flux<T> use(PermitSource source, PermitSource shown, Use<T> use, @Nullable Patience patience) {
+    /** One call under a permit of {@code source}, which the call is shown as {@code shown}; a Mono for a single answer. */
+    static <T> Publisher<T> use(PermitSource source, PermitSource shown, Use<T> use, @Nullable Patience patience) {
         if (source instanceof RateLimiter limiter) {
             return use.under(limiter.calls().on(shown, patience), shown);
         }
@@ -41,19 +38,22 @@ final class Sources {
             return use(view.source(), shown, use.asking(view::asked), patience);
         }
         if (source instanceof Fallback fallback) {
-            return fallback.use(use, patience);
+            return fallback.use(use);
         }
         return PermittedExchange.of(Mono.defer(() -> acquire(source, use.demand(shown), patience)), shown, use);
     }
 
-    /** Who knows no patience tells by its refusal whether it waited: then the time is over, and was of no use. */
+    /** Who knows no patience doesn't tell how long it waited either. */
     private static Mono<Permit> bounded(PermitSource source, Demand demand, Patience patience) {
-        return Mono.defer(() -> source.acquire(demand.waitAtMost(patience.leftNanos()))
-                .doOnError(RateLimitedException.class, refused -> {
-                    if (refused.retryAfter() == null) {
-                        patience.spend(Exact.NEVER);
-                    }
-                }));
+        return Mono.defer(() -> {
+            long asked = patience.nowNanos();
+            return source.acquire(demand.waitAtMost(patience.leftNanos()))
+                    .doOnEach(signal -> {
+                        if (signal.isOnNext() || signal.isOnError()) {
+                            patience.spend(patience.nowNanos() - asked);
+                        }
+                    });
+        });
     }
 
     /** What a user wants to do with a permit. */
@@ -68,14 +68,13 @@ final class Sources {
         }
 
         Use<T> asking(Function<Demand, Demand> change) {
-            return new Use<>(source -> change.apply(demands.apply(source)), call, single);
+            return new Use<>(source -> change.apply(demand(source)), call, single);
         }
 
-        Flux<T> under(RateLimitOperator operator, PermitSource shown) {
-            return Flux.defer(() -> {
-                Demand demand = operator.priced(demand(shown));
-                return single ? MonoLimit.use(operator, demand, call).flux() : FluxLimit.use(operator, demand, call);
-            });
+        Publisher<T> under(RateLimitOperator operator, PermitSource shown) {
+            return single
+                    ? Mono.defer(() -> MonoLimit.use(operator, operator.priced(demand(shown)), call))
+                    : Flux.defer(() -> FluxLimit.use(operator, operator.priced(demand(shown)), call));
         }
     }
 }

@@ -16,8 +16,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.reactivestreams.Subscription;
+import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
 import reactor.core.publisher.Sinks;
 import reactor.test.scheduler.VirtualTimeScheduler;
 import reactor.test.subscriber.TestSubscriber;
@@ -404,6 +407,135 @@ class FallbackTest {
     }
 
     @Test
+    void a_choice_within_another_stands_for_its_own_sources() {
+        RateLimiter soon = limiter("soon", Limit.of(1, ofSeconds(5)));
+        RateLimiter late = limiter("late", Limit.of(1, ofMinutes(9)));
+        RateLimiter between = limiter("between", Limit.of(1, ofSeconds(90)));
+        List.of(soon, late, between).forEach(RateLimiter::tryAcquire);
+        List<PermitSource> used = new ArrayList<>();
+        PermitSource.firstWithin(ofSeconds(1), PermitSource.firstWithin(ofSeconds(1), soon, late), between)
+                .use(asked -> Demand.one(), permit -> Mono.fromRunnable(() -> used.add(permit.source())))
+                .subscribe();
+        pass(ofSeconds(6));
+        assertThat(used).containsExactly(soon);
+    }
+
+    @Test
+    void the_source_that_has_a_permit_first_is_the_last_resort_whenever_each_was_asked() {
+        RateLimiter early = limiter("early", Limit.of(1, ofSeconds(10)));
+        RateLimiter slow = limiter("slow", Limit.of(9, ofSeconds(10)));
+        RateLimiter late = limiter("late", Limit.of(1, ofSeconds(12)));
+        early.tryAcquire();
+        late.tryAcquire();
+        List<PermitSource> used = new ArrayList<>();
+        PermitSource.firstWithin(ofSeconds(1), early, slow, late)
+                .when(error -> error instanceof IllegalStateException)
+                .<String>use(
+                        asked -> Demand.one(),
+                        permit -> permit.source() == slow
+                                ? Mono.delay(ofSeconds(5), time).then(Mono.error(new IllegalStateException()))
+                                : Mono.fromRunnable(() -> used.add(permit.source())))
+                .subscribe(answer -> {}, error -> {});
+        pass(ofSeconds(20));
+        assertThat(used).containsExactly(early);
+    }
+
+    @Test
+    void waits_at_somebody_elses_source_use_patience_up_too() {
+        RateLimiter first = limiter("first", Limit.of(1, ofSeconds(4)));
+        RateLimiter second = limiter("second", Limit.of(1, ofSeconds(8)));
+        first.tryAcquire();
+        second.tryAcquire();
+        PermitSource foreign = first::acquire;
+        TestSubscriber<String> call = PermitSource.firstWithin(ofSeconds(5), foreign, second, cheap)
+                .when(error -> error instanceof IllegalStateException)
+                .<String>use(
+                        asked -> Demand.one(),
+                        permit -> permit.source() == foreign
+                                ? Mono.error(new IllegalStateException())
+                                : Mono.just(name(permit.source())))
+                .subscribeWith(TestSubscriber.create());
+        pass(ofMillis(4_100));
+        assertThat(call.getReceivedOnNext()).containsExactly("cheap");
+    }
+
+    @Test
+    void a_source_that_never_waits_goes_on_at_once() {
+        ask(gpt);
+        ask(gpt);
+        List<Permit> permits = new ArrayList<>();
+        PermitSource.firstWithin(ofMinutes(5), gpt.calls().failFast(), cheap).acquire(Demand.one()).subscribe(permits::add);
+        assertThat(permits).hasSize(1);
+        assertThat(cheap.snapshot().root().limits().get(1).available()).isEqualTo(4);
+        permits.get(0).release();
+        pass(ofSeconds(1));
+    }
+
+    @Test
+    void a_limiter_that_is_out_of_order_is_left_and_costs_no_patience() {
+        RateLimiter disposed = limiter("disposed", Limit.inFlight(1));
+        pass(ofMinutes(1));
+        disposed.dispose();
+        RateLimiter soon = limiter("soon", Limit.of(1, ofSeconds(1)));
+        soon.tryAcquire();
+        TestSubscriber<String> call = ask(PermitSource.firstWithin(ofSeconds(5), disposed, soon, cheap));
+        pass(ofSeconds(3));
+        assertThat(call.getReceivedOnNext()).containsExactly("another");
+        TestSubscriber<String> none = ask(PermitSource.firstWithin(ofSeconds(5), disposed, cheap)
+                .without(Reason.UNAVAILABLE));
+        assertThat(none.expectTerminalError()).isInstanceOf(LimiterDisposedException.class);
+    }
+
+    @Test
+    void one_error_for_all_calls_does_not_gather_what_came_before_each() {
+        IllegalStateException shared = new IllegalStateException("shared");
+        for (int i = 0; i < 100; i++) {
+            llm.when(error -> true)
+                    .use(asked -> Demand.one().maxWait(ZERO), permit -> Mono.error(shared))
+                    .subscribe(answer -> {}, error -> {});
+        }
+        assertThat(shared.getSuppressed()).hasSizeLessThanOrEqualTo(2);
+    }
+
+    @Test
+    void no_permit_is_lost_when_a_cancel_meets_a_grant() throws InterruptedException {
+        RateLimiter one = RateLimiter.of(Limit.inFlight(1));
+        Fallback choice = PermitSource.firstWithin(ofMinutes(1), one, RateLimiter.of(Limit.inFlight(1)));
+        PermitSource foreign = choice::acquire;
+        for (int i = 0; i < 20_000; i++) {
+            Permit first = one.tryAcquire().permit();
+            Releasing waits = new Releasing();
+            if (i % 2 == 0) {
+                choice.acquire(Demand.one()).subscribe(waits);
+            } else {
+                foreign.<Permit>use(asked -> Demand.one(), permit -> Mono.empty()).subscribe(waits);
+            }
+            Thread grants = new Thread(first::release);
+            grants.start();
+            waits.subscription.cancel();
+            grants.join();
+        }
+        assertThat(one.tryAcquire().allowed()).isTrue();
+    }
+
+    @Test
+    void a_permit_that_was_to_be_held_is_free_where_no_answer_came() {
+        PermitSource own = gpt::acquire;
+        own.<String>use(asked -> Demand.one(), permit -> {
+                    permit.hold();
+                    return Mono.error(new IllegalStateException());
+                })
+                .subscribe(answer -> {}, error -> {});
+        own.<String>use(asked -> Demand.one(), permit -> {
+                    permit.hold();
+                    return Mono.never();
+                })
+                .subscribe()
+                .dispose();
+        assertThat(gpt.snapshot().root().limits().get(1).available()).isEqualTo(5);
+    }
+
+    @Test
     void what_is_no_choice_is_told_at_once() {
         assertThatThrownBy(() -> PermitSource.firstWithin(ofSeconds(-1), gpt, cheap))
                 .hasMessageContaining("must not be negative, was PT-1S");
@@ -420,6 +552,29 @@ class FallbackTest {
                     .subscribeWith(TestSubscriber.create());
             assertThat(call.expectTerminalError()).hasMessageContaining("must give a demand, gave null");
         }
+    }
+
+    /** Gives back whatever it gets, whenever that comes. */
+    private static final class Releasing implements CoreSubscriber<Permit> {
+
+        private Subscription subscription = Operators.emptySubscription();
+
+        @Override
+        public void onSubscribe(Subscription asked) {
+            subscription = asked;
+            asked.request(1);
+        }
+
+        @Override
+        public void onNext(Permit permit) {
+            permit.release();
+        }
+
+        @Override
+        public void onError(Throwable error) {}
+
+        @Override
+        public void onComplete() {}
     }
 
     private record CountedPermit(Permit permit, AtomicInteger out, AtomicInteger back) implements Permit {
