@@ -1,5 +1,6 @@
 package io.github.reactorratelimit;
 
+import java.util.Objects;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -82,7 +83,7 @@ final class MonoLimit<T> extends Mono<T> implements Limited<T> {
             return source;
         }
         assert opening != null;
-        return opening.apply(exchange);
+        return Objects.requireNonNull(opening.apply(exchange), "a call must give a publisher, gave null");
     }
 
     @Override

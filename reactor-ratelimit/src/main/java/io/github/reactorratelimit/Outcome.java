@@ -36,7 +36,7 @@ enum Outcome {
             return TERMINAL;
         }
         if (signal.throttled()) {
-            return THROTTLED;
+            return signal.partial() ? PASSES : THROTTLED;
         }
         return switch (status) {
             case 503 -> UNAVAILABLE;

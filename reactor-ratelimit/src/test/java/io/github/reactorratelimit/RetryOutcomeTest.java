@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.RetryScript.ClientError;
 import io.github.reactorratelimit.RetryScript.Response;
+import io.github.reactorratelimit.signal.Dialects;
 import io.github.reactorratelimit.signal.Headers;
 import java.util.ArrayList;
 import java.util.List;
@@ -55,6 +56,24 @@ class RetryOutcomeTest {
     }
 
     // ---------------------------------------------------------------------------------------------- responses
+
+    @Test
+    void what_was_refused_in_part_closes_its_scope_and_is_handed_on() {
+        RateLimiter batches = RateLimiter.named("batches")
+                .limit(Limit.inFlight(1))
+                .scheduler(() -> time)
+                .jitter(0)
+                .dialect(Dialects.standard()
+                        .adjust((signal, headers) -> signal.toBuilder().partial(true).build()))
+                .build();
+        server.then(429, "Retry-After", "7").then(200);
+        TestSubscriber<Response> result = server.call()
+                .transform(server.on(batches.calls()).limit(Demand.one()))
+                .subscribeWith(TestSubscriber.create());
+        assertThat(status(result)).isEqualTo(429);
+        assertThat(server.wire()).isEqualTo(1);
+        assertThat(batches.tryAcquire().retryAfter()).isEqualTo(ofSeconds(7));
+    }
 
     @ParameterizedTest
     @CsvSource({

@@ -16,6 +16,9 @@ interface BodyReader {
         /** A string, a number or a boolean, as text. */
         void leaf(String path, String text);
 
+        /** At {@code path} an object or an array begins, or there is a text too long to be handed on. */
+        default void other(String path) {}
+
         /** The end of the object at {@code path}. */
         default void end(String path) {}
     }

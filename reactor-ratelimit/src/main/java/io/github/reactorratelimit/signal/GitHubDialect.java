@@ -36,7 +36,7 @@ final class GitHubDialect implements Dialect {
     public int bodyBytes(int status, Headers headers) {
         boolean open = status == 403
                 ? !read(status, headers, 0).throttled()
-                : status == 200 && (isGraphQl(headers) || isEmpty(headers));
+                : status == 200 && mayBeGraphQl(headers);
         return open && mayBeJson(headers) ? BODY : 0;
     }
 
@@ -72,6 +72,11 @@ final class GitHubDialect implements Dialect {
     private static boolean isGraphQl(Headers headers) {
         String resource = headers.first("x-ratelimit-resource");
         return resource != null && HeaderName.same(BodyText.plain(resource), "graphql");
+    }
+
+    // its own answers name their resource; what names none may be a proxy's copy
+    private boolean mayBeGraphQl(Headers headers) {
+        return headers.first("x-ratelimit-resource") == null ? isEmpty(headers) : isGraphQl(headers);
     }
 
     private static boolean isNamed(Quota quota, String resource) {
@@ -130,6 +135,11 @@ final class GitHubDialect implements Dialect {
                 case "data.rateLimit.cost" -> cost = BodyText.count(text);
                 default -> answered |= path.startsWith("data.") && !path.startsWith("data.rateLimit.");
             }
+        }
+
+        @Override
+        public void other(String path) {
+            answered |= path.startsWith("data.") && !path.startsWith("data.rateLimit");
         }
 
         private static @Nullable String why(String text, @Nullable String before) {

@@ -28,14 +28,18 @@ final class JacksonBodyReader implements BodyReader {
             return true;
         }
         if (token == JsonToken.START_OBJECT) {
+            leaves.other(path.toString());
             return object(parser, path, depth, leaves);
         }
         if (token == JsonToken.START_ARRAY) {
+            leaves.other(path.toString());
             return array(parser, path, depth, leaves);
         }
         boolean text = token == JsonToken.VALUE_STRING || token.isNumeric() || token.isBoolean();
         if (text && parser.getTextLength() <= LONGEST) {
             leaves.leaf(path.toString(), parser.getText());
+        } else if (text) {
+            leaves.other(path.toString());
         }
         return true;
     }

@@ -127,6 +127,8 @@ final class MicrosoftGraphDialect implements Dialect {
         private @Nullable RateLimitSignal refused;
 
         private @Nullable String scope;
+        /** A part was not refused, so the batch must not be sent again as it is. */
+        private boolean partial;
 
         Parts(@Nullable String date, long wallNowMillis) {
             this.date = date;
@@ -154,6 +156,7 @@ final class MicrosoftGraphDialect implements Dialect {
                     refused = isLonger(part) ? part : refused;
                     scope = widest(scope, part.scope());
                 }
+                partial |= !part.throttled();
                 status = 0;
                 headers.clear();
             }
@@ -172,6 +175,7 @@ final class MicrosoftGraphDialect implements Dialect {
                     ? whole
                     : whole.toBuilder()
                             .throttled(true)
+                            .partial(partial)
                             .hint(refused.hint())
                             .delay(refused.delay())
                             .coarse(refused.coarse())

@@ -21,6 +21,7 @@ public final class RateLimitSignal {
     private final @Nullable Duration delay;
     private final boolean coarse;
     private final boolean guessed;
+    private final boolean partial;
     private final List<Quota> quotas;
     private final @Nullable String scope;
     private final @Nullable String bucket;
@@ -36,6 +37,7 @@ public final class RateLimitSignal {
         this.delay = builder.delay;
         this.coarse = builder.coarse;
         this.guessed = builder.guessed;
+        this.partial = builder.partial;
         this.quotas = List.copyOf(builder.quotas);
         this.scope = builder.scope;
         this.bucket = builder.bucket;
@@ -85,6 +87,7 @@ public final class RateLimitSignal {
                 .delay(delay)
                 .coarse(coarse)
                 .guessed(guessed)
+                .partial(partial)
                 .quotas(quotas)
                 .scope(scope)
                 .bucket(bucket)
@@ -157,6 +160,16 @@ public final class RateLimitSignal {
      */
     public boolean guessed() {
         return guessed;
+    }
+
+    /**
+     * Whether only a part of what was asked for was refused, and another part may have been acted on: a batch. It closes
+     * scopes, and the response is the caller's, who knows what to send again.
+     *
+     * @return true if so
+     */
+    public boolean partial() {
+        return partial;
     }
 
     /**
@@ -264,6 +277,7 @@ public final class RateLimitSignal {
         private @Nullable Duration delay;
         private boolean coarse;
         private boolean guessed;
+        private boolean partial;
         private List<Quota> quotas = List.of();
         private @Nullable String scope;
         private @Nullable String bucket;
@@ -338,6 +352,17 @@ public final class RateLimitSignal {
          */
         public Builder guessed(boolean advised) {
             this.guessed = advised;
+            return this;
+        }
+
+        /**
+         * Says that only a part of what was asked for was refused.
+         *
+         * @param some true if another part may have been acted on
+         * @return this builder
+         */
+        public Builder partial(boolean some) {
+            this.partial = some;
             return this;
         }
 

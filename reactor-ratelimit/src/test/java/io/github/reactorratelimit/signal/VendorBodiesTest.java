@@ -35,6 +35,41 @@ class VendorBodiesTest {
         return text.replace('\'', '"');
     }
 
+    @Test
+    void an_error_list_of_githubs_rest_answers_is_text_of_users() {
+        String body = json("{'errors':[{'message':'Unknown owner on line 1: docs/abuse detection/ @x'}]}");
+        String[] empty = {"x-ratelimit-resource", "core", "x-ratelimit-limit", "60", "x-ratelimit-remaining", "0"};
+        assertThat(heard(Dialects.gitHub(), 200, body, empty).throttled()).isFalse();
+    }
+
+    @Test
+    void data_of_graphql_is_an_answer_however_long_or_empty_it_is() {
+        String graphQl = "graphql";
+        for (String data : new String[] {"{'a':{}}", "{'a':[]}", "{'a':{'body':'" + "x".repeat(5_000) + "'}}"}) {
+            String body = json("{'data':" + data + ",'errors':[{'type':'RATE_LIMITED'}]}");
+            assertThat(heard(Dialects.gitHub(), 200, body, "x-ratelimit-resource", graphQl)
+                            .throttled())
+                    .as(data.length() > 100 ? "long" : data)
+                    .isFalse();
+        }
+        String none = json("{'data':{'a':null,'rateLimit':{'cost':1}},'errors':[{'type':'RATE_LIMITED'}]}");
+        assertThat(heard(Dialects.gitHub(), 200, none, "x-ratelimit-resource", graphQl).throttled())
+                .isTrue();
+    }
+
+    @Test
+    void a_batch_with_parts_that_were_acted_on_is_no_call_to_send_again() {
+        String refused = "{'id':'2','status':429,'headers':{'Retry-After':'7'}}";
+        RateLimitSignal some = heard(
+                Dialects.microsoftGraphBatch(), 200, json("{'responses':[{'id':'1','status':201}," + refused + "]}"));
+        assertThat(some.throttled()).isTrue();
+        assertThat(some.partial()).isTrue();
+        assertThat(some.delay()).isEqualTo(Duration.ofSeconds(7));
+        assertThat(heard(Dialects.microsoftGraphBatch(), 200, json("{'responses':[" + refused + "]}"))
+                        .partial())
+                .isFalse();
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {
