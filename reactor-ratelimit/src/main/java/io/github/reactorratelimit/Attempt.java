@@ -198,7 +198,10 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         }
         Patience patience = operator().patience();
         if (patience != null) {
-            patience.spend(refused == null ? sentAt - joinedAt : slot == null ? 0 : admission().now() - joinedAt);
+            patience.spend(
+                    refused == null
+                            ? sentAt - joinedAt
+                            : slot == null ? 0 : admission().now() - joinedAt);
         }
         if (refused == null) {
             tellGranted();

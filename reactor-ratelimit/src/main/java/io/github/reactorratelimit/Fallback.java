@@ -107,7 +107,8 @@ public final class Fallback implements PermitSource {
         if (source instanceof Fallback inner) {
             return inner.choices;
         }
-        if (source instanceof AskingSource view && !choices(view.source()).get(0).source.equals(view.source())) {
+        if (source instanceof AskingSource view
+                && !choices(view.source()).get(0).source.equals(view.source())) {
             return choices(view.source()).stream()
                     .map(one -> new Choice(one.source.asking(view.change()), one.reasons, one.also))
                     .toList();
@@ -146,9 +147,7 @@ public final class Fallback implements PermitSource {
                 maxWait,
                 choices.stream()
                         .map(one -> new Choice(
-                                one.source,
-                                one.reasons,
-                                error -> one.also.test(error) || failures.test(error)))
+                                one.source, one.reasons, error -> one.also.test(error) || failures.test(error)))
                         .toList());
     }
 
@@ -253,7 +252,11 @@ public final class Fallback implements PermitSource {
         /** Without the error's message, which may be a client's and tell of tokens or queries. */
         private void tell(Throwable error, PermitSource from, PermitSource to) {
             Reason reason = Reason.of(error);
-            LOG.debug("{} is left for {}: {}", from, to, reason == null ? error.getClass().getSimpleName() : reason);
+            LOG.debug(
+                    "{} is left for {}: {}",
+                    from,
+                    to,
+                    reason == null ? error.getClass().getSimpleName() : reason);
         }
 
         private Publisher<T> failed(Throwable error) {

@@ -110,8 +110,7 @@ final class MonoAcquire extends Mono<Permit> {
 
         @Override
         void emit() {
-            patience.spend(
-                    refusal() == null ? sentAt - joinedAt : slot == null ? 0 : admission.now() - joinedAt);
+            patience.spend(refusal() == null ? sentAt - joinedAt : slot == null ? 0 : admission.now() - joinedAt);
             super.emit();
         }
     }

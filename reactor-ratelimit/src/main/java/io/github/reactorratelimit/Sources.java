@@ -47,12 +47,11 @@ final class Sources {
     private static Mono<Permit> bounded(PermitSource source, Demand demand, Patience patience) {
         return Mono.defer(() -> {
             long asked = patience.nowNanos();
-            return source.acquire(demand.waitAtMost(patience.leftNanos()))
-                    .doOnEach(signal -> {
-                        if (signal.isOnNext() || signal.isOnError()) {
-                            patience.spend(patience.nowNanos() - asked);
-                        }
-                    });
+            return source.acquire(demand.waitAtMost(patience.leftNanos())).doOnEach(signal -> {
+                if (signal.isOnNext() || signal.isOnError()) {
+                    patience.spend(patience.nowNanos() - asked);
+                }
+            });
         });
     }
 

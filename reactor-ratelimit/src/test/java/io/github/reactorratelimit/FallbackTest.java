@@ -464,7 +464,9 @@ class FallbackTest {
         ask(gpt);
         ask(gpt);
         List<Permit> permits = new ArrayList<>();
-        PermitSource.firstWithin(ofMinutes(5), gpt.calls().failFast(), cheap).acquire(Demand.one()).subscribe(permits::add);
+        PermitSource.firstWithin(ofMinutes(5), gpt.calls().failFast(), cheap)
+                .acquire(Demand.one())
+                .subscribe(permits::add);
         assertThat(permits).hasSize(1);
         assertThat(cheap.snapshot().root().limits().get(1).available()).isEqualTo(4);
         permits.get(0).release();
@@ -481,8 +483,8 @@ class FallbackTest {
         TestSubscriber<String> call = ask(PermitSource.firstWithin(ofSeconds(5), disposed, soon, cheap));
         pass(ofSeconds(3));
         assertThat(call.getReceivedOnNext()).containsExactly("another");
-        TestSubscriber<String> none = ask(PermitSource.firstWithin(ofSeconds(5), disposed, cheap)
-                .without(Reason.UNAVAILABLE));
+        TestSubscriber<String> none =
+                ask(PermitSource.firstWithin(ofSeconds(5), disposed, cheap).without(Reason.UNAVAILABLE));
         assertThat(none.expectTerminalError()).isInstanceOf(LimiterDisposedException.class);
     }
 
@@ -508,7 +510,8 @@ class FallbackTest {
             if (i % 2 == 0) {
                 choice.acquire(Demand.one()).subscribe(waits);
             } else {
-                foreign.<Permit>use(asked -> Demand.one(), permit -> Mono.empty()).subscribe(waits);
+                foreign.<Permit>use(asked -> Demand.one(), permit -> Mono.empty())
+                        .subscribe(waits);
             }
             Thread grants = new Thread(first::release);
             grants.start();

@@ -64,7 +64,8 @@ class RetryOutcomeTest {
                 .scheduler(() -> time)
                 .jitter(0)
                 .dialect(Dialects.standard()
-                        .adjust((signal, headers) -> signal.toBuilder().partial(true).build()))
+                        .adjust((signal, headers) ->
+                                signal.toBuilder().partial(true).build()))
                 .build();
         server.then(429, "Retry-After", "7").then(200);
         TestSubscriber<Response> result = server.call()

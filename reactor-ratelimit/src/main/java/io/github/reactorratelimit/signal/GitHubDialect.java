@@ -34,9 +34,7 @@ final class GitHubDialect implements Dialect {
 
     @Override
     public int bodyBytes(int status, Headers headers) {
-        boolean open = status == 403
-                ? !read(status, headers, 0).throttled()
-                : status == 200 && mayBeGraphQl(headers);
+        boolean open = status == 403 ? !read(status, headers, 0).throttled() : status == 200 && mayBeGraphQl(headers);
         return open && mayBeJson(headers) ? BODY : 0;
     }
 

@@ -53,7 +53,8 @@ class VendorBodiesTest {
                     .isFalse();
         }
         String none = json("{'data':{'a':null,'rateLimit':{'cost':1}},'errors':[{'type':'RATE_LIMITED'}]}");
-        assertThat(heard(Dialects.gitHub(), 200, none, "x-ratelimit-resource", graphQl).throttled())
+        assertThat(heard(Dialects.gitHub(), 200, none, "x-ratelimit-resource", graphQl)
+                        .throttled())
                 .isTrue();
     }
 
