@@ -5,7 +5,8 @@ import java.util.function.LongUnaryOperator;
 
 /**
  * So many per day or month of a calendar. It turns a second late, and what was taken within the second before the turn, or
- * since, counts in the new period too.
+ * since, counts in the new period too. Where the clock on the wall goes back over a turn, nothing that was taken is free
+ * again: what was taken in the two periods counts in both.
  */
 final class CalendarMeter extends Meter {
 
@@ -28,6 +29,14 @@ final class CalendarMeter extends Meter {
     private long countsSince;
 
     private long used;
+    /** What of it was taken before the turn too. */
+    private long carried;
+    /** The period that was left last, before or after this one, with what was used in it. */
+    private long leftMillis = Long.MIN_VALUE;
+
+    private long leftUsed;
+    /** When it was left, in limiter time. */
+    private long leftAt;
 
     CalendarMeter(Limit limit, LongUnaryOperator wall) {
         super(limit);
@@ -36,9 +45,12 @@ final class CalendarMeter extends Meter {
         this.wall = wall;
     }
 
-    private void begin(long wallMillis) {
-        startMillis = calendar.startMillis(wallMillis);
+    /** Begins the period that holds {@code inMillis}. */
+    private void begin(long now, long wallMillis, long inMillis) {
+        startMillis = calendar.startMillis(inMillis);
         endMillis = calendar.laterMillis(startMillis, 1);
+        countsSince = Exact.subtract(now, Exact.floorDiv(wallMillis - startMillis, NANOS_PER_MILLI, 0, 1));
+        countsSince = Exact.subtract(countsSince, TRANSIT_NANOS);
     }
 
     private void advance(long now) {
@@ -46,17 +58,35 @@ final class CalendarMeter extends Meter {
         if (wallMillis >= startMillis && wallMillis < endMillis + MARGIN_MILLIS) {
             return;
         }
-        boolean turned = endMillis != Long.MIN_VALUE && wallMillis >= endMillis;
-        begin(turned ? wallMillis - MARGIN_MILLIS : wallMillis);
-        countsSince = Exact.subtract(now, Exact.floorDiv(wallMillis - startMillis, NANOS_PER_MILLI, 0, 1));
-        countsSince = Exact.subtract(countsSince, TRANSIT_NANOS);
-        while (recent.size() > 0 && recent.time(0) < countsSince) {
-            recent.removeFirst();
+        if (endMillis == Long.MIN_VALUE) {
+            begin(now, wallMillis, wallMillis);
+            return;
         }
-        used = 0;
+        boolean back = wallMillis < startMillis;
+        long left = startMillis;
+        long usedThere = used;
+        begin(now, wallMillis, back ? wallMillis : wallMillis - MARGIN_MILLIS);
+        boolean known = startMillis == leftMillis;
+        long before = known ? leftUsed : 0;
+        if (back) {
+            used = Math.max(used, Exact.add(before, used - carried));
+        } else {
+            used = Exact.add(before, takenSince(known ? Math.max(countsSince, leftAt) : countsSince));
+            carried = used;
+        }
+        leftMillis = left;
+        leftUsed = usedThere;
+        leftAt = now;
+    }
+
+    private long takenSince(long time) {
+        long taken = 0;
         for (int i = 0; i < recent.size(); i++) {
-            used = Exact.add(used, recent.amount(i));
+            if (recent.time(i) >= time) {
+                taken = Exact.add(taken, recent.amount(i));
+            }
         }
+        return taken;
     }
 
     @Override
@@ -92,19 +122,37 @@ final class CalendarMeter extends Meter {
     }
 
     private void count(long now, long cost) {
-        while (recent.size() > 0 && now - recent.time(0) > 2 * TRANSIT_NANOS) {
-            recent.removeFirst();
-        }
-        recent.append(now, cost);
+        enter(now, cost);
         used = Exact.add(used, cost);
     }
 
-    /** What was granted before the turn and is sent after it counts after it. */
+    private void enter(long now, long cost) {
+        forget(now);
+        recent.append(now, cost);
+    }
+
+    private void forget(long now) {
+        while (recent.size() > 0 && !isRecent(now, recent.time(0))) {
+            recent.removeFirst();
+        }
+    }
+
+    private static boolean isRecent(long now, long time) {
+        return now - time <= 2 * TRANSIT_NANOS;
+    }
+
+    /** What was granted before the turn and is sent after it counts after it, and what is sent just before on both sides. */
     @Override
     void moved(long now, long cost, Phase from, long since, long sentAt, Phase to) {
         advance(now);
-        if (from == Phase.UNSENT && since < countsSince && cost > 0) {
+        if (from != Phase.UNSENT || cost == 0) {
+            return;
+        }
+        recent.adjust(since, -cost);
+        if (since < countsSince) {
             count(now, cost);
+        } else {
+            enter(now, cost);
         }
     }
 
@@ -114,6 +162,10 @@ final class CalendarMeter extends Meter {
         long counted = booking.phase == Phase.UNSENT ? booking.at : booking.sentAt;
         if (counted >= countsSince) {
             used = Math.max(0, Exact.add(used, delta));
+        }
+        forget(now);
+        if (isRecent(now, counted)) {
+            recent.adjust(counted, delta);
         }
     }
 
@@ -134,12 +186,31 @@ final class CalendarMeter extends Meter {
         return used == 0 ? now : turnAt(now, 1);
     }
 
+    /** Books of another calendar tell what was taken lately: for want of better it all counts in this period. */
     @Override
     void adopt(long now, Meter old) {
-        if (old instanceof CalendarMeter other && other.calendar.equals(calendar)) {
-            absorb(now, other);
-            countsSince = other.countsSince;
+        if (!(old instanceof CalendarMeter other)) {
+            return;
         }
+        other.advance(now);
+        if (other.calendar.equals(calendar)) {
+            enterPeriodOf(other);
+            leftMillis = other.leftMillis;
+            leftUsed = other.leftUsed;
+            leftAt = other.leftAt;
+        } else {
+            long wallMillis = wall.applyAsLong(now);
+            begin(now, wallMillis, wallMillis - MARGIN_MILLIS);
+        }
+        recent = recent.with(other.recent);
+        used = other.used;
+        carried = other.carried;
+    }
+
+    private void enterPeriodOf(CalendarMeter other) {
+        startMillis = other.startMillis;
+        endMillis = other.endMillis;
+        countsSince = other.countsSince;
     }
 
     @Override
@@ -147,8 +218,16 @@ final class CalendarMeter extends Meter {
         if (other instanceof CalendarMeter calendarOther) {
             advance(now);
             calendarOther.advance(now);
+            // One that was first asked after the turn is ahead of one that turns a second late.
+            if (calendarOther.calendar.equals(calendar) && calendarOther.startMillis < startMillis) {
+                enterPeriodOf(calendarOther);
+            }
             recent = recent.with(calendarOther.recent);
             used = Exact.add(used, calendarOther.used);
+            carried = Exact.add(carried, calendarOther.carried);
+            if (calendarOther.leftMillis == leftMillis) {
+                leftUsed = Exact.add(leftUsed, calendarOther.leftUsed);
+            }
         }
     }
 }

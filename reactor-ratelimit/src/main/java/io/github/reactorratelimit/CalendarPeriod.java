@@ -16,7 +16,7 @@ record CalendarPeriod(ChronoUnit unit, ZoneId zone) {
     static CalendarPeriod of(ChronoUnit unit, ZoneId zone) {
         Objects.requireNonNull(zone, "zone");
         return switch (unit) {
-            case MINUTES, HOURS, DAYS, WEEKS, MONTHS, YEARS -> new CalendarPeriod(unit, zone);
+            case MINUTES, HOURS, DAYS, WEEKS, MONTHS, YEARS -> new CalendarPeriod(unit, zone.normalized());
             default ->
                 throw new IllegalArgumentException(
                         "a calendar limit must count by minutes, hours, days, weeks, months or years, was " + unit);
@@ -25,7 +25,16 @@ record CalendarPeriod(ChronoUnit unit, ZoneId zone) {
 
     /** When the period that holds an instant began. */
     long startMillis(long wallMillis) {
-        ZonedDateTime time = Instant.ofEpochMilli(wallMillis).atZone(zone);
+        long start =
+                Math.min(wallMillis, localStart(Instant.ofEpochMilli(wallMillis).atZone(zone)));
+        // Where clocks go back over a turn, the period before it is over for all that.
+        for (long next = laterMillis(start, 1); next <= wallMillis; next = laterMillis(next, 1)) {
+            start = next;
+        }
+        return start;
+    }
+
+    private long localStart(ZonedDateTime time) {
         return switch (unit) {
             case MINUTES, HOURS -> time.truncatedTo(unit).toInstant().toEpochMilli();
             default -> start(time.toLocalDate());
@@ -42,13 +51,15 @@ record CalendarPeriod(ChronoUnit unit, ZoneId zone) {
         return first.atStartOfDay(zone).toInstant().toEpochMilli();
     }
 
-    /** When the period begins that comes so many after the one that begins at {@code startMillis}. */
+    /** When the period begins that comes so many after the one that begins at {@code startMillis}; never before that. */
     long laterMillis(long startMillis, long periods) {
         ZonedDateTime start = Instant.ofEpochMilli(startMillis).atZone(zone);
-        return switch (unit) {
-            case MINUTES, HOURS -> start.plus(periods, unit).toInstant().toEpochMilli();
-            default -> start(start.toLocalDate().plus(periods, unit));
-        };
+        long later = localStart(start.plus(periods, unit));
+        // An hour of which clocks repeat a part lasts that much longer.
+        for (long more = periods + 1; later <= startMillis; more++) {
+            later = localStart(start.plus(more, unit));
+        }
+        return later;
     }
 
     @Override

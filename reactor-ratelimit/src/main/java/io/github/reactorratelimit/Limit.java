@@ -139,7 +139,8 @@ public final class Limit {
      * At most so many permits per calendar unit of a time zone, such as a day or a month: for quotas that start anew by the
      * clock on the wall, which is the limiter's scheduler's. Weeks begin on Monday. It opens one second after the turn,
      * and what was granted in the last second before counts on both sides: it may be under way at the turn, and clocks
-     * differ. Where they differ by more, use {@link #headroom}.
+     * differ. Where they differ by more, use {@link #headroom}. Where that clock is set back over a turn, what was taken in
+     * either period counts in both. A limit that replaces one of another unit or zone begins with what was used of that.
      *
      * @param permits how many, positive
      * @param unit one of minutes, hours, days, weeks, months, years
@@ -208,11 +209,13 @@ public final class Limit {
     /**
      * Leaves a share of the limit unused, for other clients of the same quota and for servers that count otherwise. Read
      * as the exact decimal: 0.2 is 1/5, the usual advice. Permits are rounded down; where fewer than one would be left the
-     * period is stretched instead.
+     * period of a window is stretched instead, and a bucket holds one and refills slower. In flight, in all and by the
+     * calendar at least one must be left.
      *
      * @param share what to leave, at least 0 and below 1
      * @return the smaller limit
-     * @throws IllegalArgumentException if the share is out of range
+     * @throws IllegalArgumentException if the share is out of range, or leaves less than one permit in flight, in all or by
+     *     the calendar
      */
     public Limit headroom(double share) {
         if (!(share >= 0 && share < 1)) {
@@ -222,14 +225,20 @@ public final class Limit {
     }
 
     /**
-     * Divides the limit evenly between processes that have no common store.
+     * Divides the limit evenly between processes that have no common store; rounded as by {@link #headroom}.
      *
      * @param processes how many share it, positive
      * @return one process's part
-     * @throws IllegalArgumentException if the number is not positive
+     * @throws IllegalArgumentException if the number is not positive, or leaves less than one permit in flight, in all or by
+     *     the calendar
      */
     public Limit sharedBy(int processes) {
         positive("processes", processes);
+        return part(processes).atLeastOne();
+    }
+
+    /** As {@link #sharedBy}, for a process that is on its own for a while: it may use one permit at least. */
+    Limit part(int processes) {
         return withShare(shareOver, shareUnder.multiply(BigInteger.valueOf(processes)));
     }
 
@@ -416,7 +425,20 @@ public final class Limit {
         } else {
             over = over.multiply(BigInteger.TEN.pow(-factor.scale()));
         }
-        return withShare(shareOver.multiply(over), shareUnder.multiply(under));
+        return withShare(shareOver.multiply(over), shareUnder.multiply(under)).atLeastOne();
+    }
+
+    /** Where no period can be stretched, one permit for each of many would be more than there is. */
+    private Limit atLeastOne() {
+        BigInteger left = BigInteger.valueOf(permits).multiply(shareOver);
+        boolean stretches = kind == Kind.WINDOW || kind == Kind.BUCKET;
+        if (!stretches && left.compareTo(shareUnder) < 0) {
+            BigInteger common = left.gcd(shareUnder);
+            throw new IllegalArgumentException("headroom and sharing must leave at least one permit, left "
+                    + left.divide(common) + "/" + shareUnder.divide(common) + " of: "
+                    + with(draft -> draft.shareOver = draft.shareUnder));
+        }
+        return this;
     }
 
     private Limit withShare(BigInteger over, BigInteger under) {

@@ -188,9 +188,9 @@ final class StoreCaller implements Runnable {
                 admission.changeTo(limits, scopes);
             } else {
                 admission.changeTo(
-                        Scope.each(limits, limit -> limit.sharedBy(by)),
+                        Scope.each(limits, limit -> limit.part(by)),
                         scopes.stream()
-                                .map(scope -> scope.each(limit -> limit.sharedBy(by)))
+                                .map(scope -> scope.each(limit -> limit.part(by)))
                                 .toList());
             }
         } while (parts != division);

@@ -8,6 +8,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
+import java.time.ZoneOffset;
+import java.time.temporal.ChronoUnit;
 import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
@@ -66,10 +68,17 @@ class LimitTest {
     }
 
     @Test
-    void headroom_leaves_at_least_one_call_in_flight_and_one_of_a_budget() {
+    void headroom_and_sharing_leave_at_least_one_permit_where_no_period_can_be_stretched() {
         assertThat(Limit.inFlight(100).headroom(0.2).permits()).isEqualTo(80);
-        assertThat(Limit.inFlight(1).headroom(0.2).permits()).isEqualTo(1);
-        assertThat(Limit.total(2).headroom(0.9).permits()).isEqualTo(1);
+        assertThat(Limit.total(4).sharedBy(4).permits()).isEqualTo(1);
+        assertThat(Limit.total(5).headroom(0.2).sharedBy(4).permits()).isEqualTo(1);
+    }
+
+    @Test
+    void a_limiter_on_its_own_may_always_use_one_permit() {
+        assertThat(Limit.inFlight(2).part(4).permits()).isEqualTo(1);
+        assertThat(Limit.of(2, ofSeconds(1)).part(4))
+                .isEqualTo(Limit.of(2, ofSeconds(1)).sharedBy(4));
     }
 
     @Test
@@ -143,6 +152,15 @@ class LimitTest {
                 rule(
                         () -> Limit.of(5, ten).headroom(Double.POSITIVE_INFINITY),
                         "headroom must be at least 0 and below 1, was Infinity"),
+                rule(
+                        () -> Limit.inFlight(1).headroom(0.2),
+                        "headroom and sharing must leave at least one permit, left 4/5 of: 1 requests in flight"),
+                rule(
+                        () -> Limit.total(2).sharedBy(4),
+                        "headroom and sharing must leave at least one permit, left 1/2 of: 2 requests in all"),
+                rule(
+                        () -> Limit.calendar(2, ChronoUnit.DAYS, ZoneOffset.UTC).sharedBy(4),
+                        "headroom and sharing must leave at least one permit, left 1/2 of: 2 requests per day in Z"),
                 rule(() -> Limit.of(5, ten).sharedBy(0), "processes must be positive, was 0"),
                 rule(
                         () -> Limit.bucket(5, 1, ten).startingWith(6),
