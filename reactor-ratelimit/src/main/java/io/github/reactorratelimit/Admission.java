@@ -8,7 +8,6 @@ import io.github.reactorratelimit.RateLimiterSnapshot.ScopeState;
 import io.github.reactorratelimit.Ticket.Stage;
 import io.github.reactorratelimit.Tree.KeyLimits;
 import io.github.reactorratelimit.WaitingRoom.Leaving;
-import io.github.reactorratelimit.WaitingRoom.Word;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.util.HashMap;
 import java.util.List;
@@ -381,7 +380,7 @@ final class Admission {
             if (ticket.stage() == Stage.HELD || !release) {
                 // The server did not count it, as GitHub doesn't count a 304.
                 free = signal.cost() == 0 && room.correct(now, ticket, Limit.REQUESTS, 0);
-                throttle = room.hear(now, ticket, signal, Word.ALL, pauseNanos, random);
+                throttle = room.hear(now, ticket, signal, pauseNanos, random);
             }
             others = room.others().take();
             if (release) {
@@ -429,10 +428,8 @@ final class Admission {
             if (counts && actual != ticket.demand.requests()) {
                 corrected = room.correct(now, ticket, Limit.REQUESTS, actual);
             }
-            for (int i = 0; counts && i < throttles.length; i++) {
-                boolean last = i == throttles.length - 1;
-                Word word = last ? Word.LAST : Word.ONE;
-                throttles[i] = room.hear(now, ticket, signals.get(i), word, last ? pauseNanos : 0, random);
+            if (counts) {
+                room.hearAll(now, ticket, signals, throttles, pauseNanos, random);
             }
             out = finish(now);
         }

@@ -13,15 +13,20 @@ import reactor.core.Exceptions;
 
 /**
  * What a batch was answered with, part by part. Every answer is heard, whether it belongs to a part or not; of two answers
- * to one part the one counts that says that the server acted.
+ * to one part the one counts that says more surely that the server acted.
  */
 final class BatchAnswer<S> {
 
     /** One answer as it was read. */
     record Read<S>(S answer, RateLimitSignal signal) {
 
-        private boolean passes() {
-            return Outcome.of(signal) == Outcome.PASSES;
+        /** How unsure it is that the server acted on the part; the lower, the surer. */
+        private int doubt() {
+            return switch (Outcome.of(signal)) {
+                case PASSES -> signal.status() < 400 ? 0 : signal.status() == 424 ? 3 : 1;
+                case THROTTLED, TERMINAL, NOT_SENT -> 4;
+                case UNAVAILABLE, FAILED, INTERRUPTED -> 2;
+            };
         }
     }
 
@@ -55,7 +60,7 @@ final class BatchAnswer<S> {
             Headers headers = reader.headers(answer);
             Read<S> read = new Read<>(answer, operator.read(status, headers));
             signals.add(read.signal);
-            byId.merge(reader.idOf(answer), read, (known, other) -> known.passes() ? known : other);
+            byId.merge(reader.idOf(answer), read, (known, other) -> other.doubt() < known.doubt() ? other : known);
         } catch (Throwable e) {
             Exceptions.throwIfJvmFatal(e);
             unreadable = e; // The other parts have their answers all the same.

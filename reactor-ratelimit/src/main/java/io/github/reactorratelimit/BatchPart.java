@@ -66,6 +66,11 @@ final class BatchPart<P, S> {
         return state == State.IN_FLIGHT;
     }
 
+    /** Whether it had no permit yet. */
+    boolean isNew() {
+        return retries.attempts() == 0;
+    }
+
     /** Whether a part that has to succeed first is still to be sent, or sent again, and not with it in {@code batch}. */
     boolean waitsFor(List<BatchPart<P, S>> batch) {
         for (BatchPart<P, S> parent : parents) {

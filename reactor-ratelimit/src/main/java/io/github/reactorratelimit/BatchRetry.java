@@ -85,7 +85,8 @@ public final class BatchRetry<P, S> {
      * which stay charged, and leaves the lines without a trace.
      *
      * @param parts any number of them
-     * @param each what one part asks for; how long it waits at most holds for the first time that a part is sent
+     * @param each what one part asks for; how long it waits at most holds for the first time that a part is sent,
+     *     and with such a bound parts that are sent again go in batches of their own
      * @param batch sends a batch of these parts, of which each comes behind those that it depends on; subscribed once per
      *     batch. It fails where the answer is no batch, with its status in the exception. What a part depends on may have
      *     been answered in an earlier batch, so dependencies that are not among these parts are to be left out. Answers may

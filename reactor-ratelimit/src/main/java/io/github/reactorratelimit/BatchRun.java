@@ -2,7 +2,9 @@ package io.github.reactorratelimit;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -20,7 +22,9 @@ final class BatchRun<P, S> {
     private final Function<? super List<P>, ? extends Mono<? extends List<S>>> function;
     private final BatchParts<P, S> parts;
     private final long startedAt;
-    private volatile int most;
+    private final AtomicInteger most;
+    /** A batch of this round was too large: what is behind it waits, so that no part overtakes those in it. */
+    private volatile boolean tooLarge;
 
     /** @throws IllegalArgumentException if the requests are no batch */
     BatchRun(
@@ -32,7 +36,7 @@ final class BatchRun<P, S> {
             Function<? super List<P>, ? extends Mono<? extends List<S>>> function) {
         this.calls = calls;
         this.reader = reader;
-        this.most = most;
+        this.most = new AtomicInteger(most);
         this.each = each;
         this.function = function;
         this.startedAt = calls.admission().now();
@@ -51,6 +55,7 @@ final class BatchRun<P, S> {
     }
 
     private Mono<Void> round() {
+        tooLarge = false;
         fit();
         List<List<BatchPart<P, S>>> batches = cut();
         return batches.isEmpty()
@@ -58,31 +63,38 @@ final class BatchRun<P, S> {
                 : Flux.fromIterable(batches).flatMap(this::send, batches.size()).then();
     }
 
-    /** What can be sent now, in batches of at most the size that fits. */
+    /**
+     * What can be sent now, in batches of at most the size that fits. What waits only so long for its first permit is not
+     * sent with parts that are sent again: those wait for as long as it takes.
+     */
     private List<List<BatchPart<P, S>>> cut() {
+        boolean apart = each.maxWaitNanos() != Exact.NEVER;
         List<List<BatchPart<P, S>>> batches = new ArrayList<>();
-        List<BatchPart<P, S>> current = new ArrayList<>();
-        int size = most;
+        List<BatchPart<P, S>> fresh = new ArrayList<>();
+        List<BatchPart<P, S>> again = new ArrayList<>();
+        int size = most.get();
         for (BatchPart<P, S> part : parts.toSend()) {
             BatchPart<P, S> failed = part.isPending() ? part.failedParent() : null;
             if (failed != null) {
                 part.failedFor(failed, calls.admission().settings().name());
             }
+            List<BatchPart<P, S>> current = apart && part.isNew() ? fresh : again;
             if (part.isPending() && !part.waitsFor(current)) {
                 current.add(part);
                 if (current.size() == size) {
-                    batches.add(current);
-                    current = new ArrayList<>();
+                    batches.add(List.copyOf(current));
+                    current.clear();
                 }
             }
         }
-        if (!current.isEmpty()) {
-            batches.add(current);
-        }
+        Stream.of(again, fresh).filter(rest -> !rest.isEmpty()).forEach(batches::add);
         return batches;
     }
 
     private Mono<Void> send(List<BatchPart<P, S>> some) {
+        if (tooLarge) {
+            return Mono.empty();
+        }
         Retries behind = behind(calls.priced(each.times(some.size())));
         int before = 0;
         long longest = 0;
@@ -105,7 +117,8 @@ final class BatchRun<P, S> {
     private void refused(List<BatchPart<P, S>> some, Demand demand, long rest, Throwable error) {
         long fits = error instanceof RateLimitedException refusal ? fits(some.size(), demand, refusal.limit()) : 0;
         if (fits > 0) {
-            most = (int) Math.min(most, fits);
+            tooLarge = true;
+            most.accumulateAndGet((int) fits, Math::min);
             some.forEach(part -> part.retries.rest(rest));
         } else {
             some.forEach(part -> part.refused(error));
@@ -114,13 +127,16 @@ final class BatchRun<P, S> {
 
     /** As far as it is known without asking for a permit, so that nobody is told of refusals that refuse nothing. */
     private void fit() {
-        long size = Math.min(
-                most,
-                parts.asked().stream().filter(BatchPart::isPending).limit(most).count());
+        long size = parts.asked().stream()
+                .filter(BatchPart::isPending)
+                .limit(most.get())
+                .count();
         while (size > 1) {
             Demand demand = calls.priced(each.times((int) size));
             size = fits((int) size, demand, refusing(demand));
-            most = size > 0 ? (int) size : most;
+            if (size > 0) {
+                most.set((int) size);
+            }
         }
     }
 

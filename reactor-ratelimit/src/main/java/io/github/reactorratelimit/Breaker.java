@@ -36,16 +36,27 @@ final class Breaker {
 
     /** A call is over; whether its key has to rest now. */
     boolean over(long now, boolean failure, long generation) {
+        return over(now, 1, failure ? 1 : 0, generation);
+    }
+
+    /** So many calls are over at once, of which some failed: their order says nothing. On trial, they are one. */
+    boolean over(long now, int calls, int failing, long generation) {
         if (generation < since) {
             return false;
         }
         if (open) {
-            open = failure;
-            return failure;
+            open = 2L * failing >= calls;
+            return open;
         }
         forget(now);
-        note(now, failure);
-        return failure && count >= FEWEST && 2 * failures >= count;
+        long spread = 0;
+        for (int i = 0; i < calls; i++) {
+            // Evenly, so that whichever of them the ring forgets first, the share of failures stays.
+            spread += failing;
+            note(now, spread >= calls);
+            spread -= spread >= calls ? calls : 0;
+        }
+        return failing > 0 && count >= FEWEST && 2 * failures >= count;
     }
 
     /** From here on its key rests, and then one call of this generation or a later one finds out. */

@@ -2,6 +2,7 @@ package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.RateLimitListener.Cause;
 import io.github.reactorratelimit.signal.RateLimitSignal;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,28 +27,54 @@ final class Breakers {
     /** A response came; that its key rests for it, or null. */
     @Nullable
     Throttle answered(long now, Node leaf, long permitGeneration, RateLimitSignal signal, double random) {
-        if (!settings.breaker() || signal.throttled() || signal.terminal() != null) {
-            return null;
+        return settings.breaker() && counts(signal)
+                ? over(now, leaf, signal, 1, isFailure(signal) ? 1 : 0, permitGeneration, random)
+                : null;
+    }
+
+    /** Several responses came in one answer, and count at once; that their key rests for them, or null. */
+    @Nullable
+    Throttle answered(long now, Node leaf, long permitGeneration, List<RateLimitSignal> signals, double random) {
+        int calls = 0;
+        int failing = 0;
+        RateLimitSignal telling = RateLimitSignal.none(0);
+        for (RateLimitSignal signal : signals) {
+            if (counts(signal)) {
+                calls++;
+                if (isFailure(signal)) {
+                    failing++;
+                    telling = signal;
+                }
+            }
         }
+        return settings.breaker() && calls > 0
+                ? over(now, leaf, telling, calls, failing, permitGeneration, random)
+                : null;
+    }
+
+    private static boolean counts(RateLimitSignal signal) {
+        return !signal.throttled() && signal.terminal() == null;
+    }
+
+    private static boolean isFailure(RateLimitSignal signal) {
         int status = signal.status();
-        boolean failure = status >= 500 && status <= 599 && status != 501 && status != 505;
-        return over(now, leaf, signal, failure, permitGeneration, random);
+        return status >= 500 && status <= 599 && status != 501 && status != 505;
     }
 
     /** No response came in time; that its key rests for it, or null. */
     @Nullable
     Throttle timedOut(long now, Node leaf, long permitGeneration, double random) {
-        return settings.breaker() ? over(now, leaf, RateLimitSignal.none(0), true, permitGeneration, random) : null;
+        return settings.breaker() ? over(now, leaf, RateLimitSignal.none(0), 1, 1, permitGeneration, random) : null;
     }
 
     private @Nullable Throttle over(
-            long now, Node leaf, RateLimitSignal signal, boolean failure, long permitGeneration, double random) {
+            long now, Node leaf, RateLimitSignal signal, int calls, int failing, long permitGeneration, double random) {
         Breaker breaker = leaf.breaker;
         if (breaker == null) {
             breaker = new Breaker();
             leaf.breaker = breaker;
         }
-        if (!breaker.over(now, failure, permitGeneration)) {
+        if (!breaker.over(now, calls, failing, permitGeneration)) {
             return null;
         }
         long generation = generations.next();

@@ -416,7 +416,33 @@ final class WaitingRoom {
 
     /** Hears a response: its head, what it says about limits, and a pause that its failure calls for. */
     @Nullable
-    Throttle hear(long now, Ticket ticket, RateLimitSignal signal, Word word, long pauseNanos, double random) {
+    Throttle hear(long now, Ticket ticket, RateLimitSignal signal, long pauseNanos, double random) {
+        return hear(now, ticket, signal, Word.ALL, List.of(), pauseNanos, random);
+    }
+
+    /** Hears an answer that is several responses in one; each one's throttle goes to its place in {@code throttles}. */
+    void hearAll(
+            long now,
+            Ticket ticket,
+            List<RateLimitSignal> signals,
+            @Nullable Throttle[] throttles,
+            long pauseNanos,
+            double random) {
+        int last = signals.size() - 1;
+        for (int i = 0; i < last; i++) {
+            throttles[i] = hear(now, ticket, signals.get(i), Word.ONE, signals, 0, random);
+        }
+        throttles[last] = hear(now, ticket, signals.get(last), Word.LAST, signals, pauseNanos, random);
+    }
+
+    private @Nullable Throttle hear(
+            long now,
+            Ticket ticket,
+            RateLimitSignal signal,
+            Word word,
+            List<RateLimitSignal> all,
+            long pauseNanos,
+            double random) {
         boolean granted = ticket.stage() == Stage.HELD || ticket.stage() == Stage.RELEASED;
         if (!granted || slot(ticket).node.forgotten) {
             return null;
@@ -432,9 +458,14 @@ final class WaitingRoom {
             leaf = joined(now, leaf, ticket.demand, signal.bucket());
         }
         Throttle throttle = cooldowns.hear(now, leaf, ticket, signal, random, first, word != Word.ONE);
-        Throttle rest = first || word != Word.ALL || ticket.tells() == Ticket.Tells.NOTHING
-                ? breakers.answered(now, leaf, ticket.generation, signal, random)
-                : null;
+        Throttle rest = switch (word) {
+            case ALL ->
+                first || ticket.tells() == Ticket.Tells.NOTHING
+                        ? breakers.answered(now, leaf, ticket.generation, signal, random)
+                        : null;
+            case ONE -> null;
+            case LAST -> breakers.answered(now, leaf, ticket.generation, all, random);
+        };
         throttle = rest != null ? rest : throttle;
         if (pauseNanos > 0) {
             news.closed(now, leaf, leaf.close(now, Exact.add(now, pauseNanos)), Cause.UNAVAILABLE);

@@ -15,6 +15,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Mono;
 import reactor.test.subscriber.TestSubscriber;
@@ -52,6 +53,22 @@ class BatchEdgesTest extends BatchScript {
                         answer("v", 429))))
                 .containsExactly("w=201 ×1", "v=201 ×1");
         assertThat(wire).hasSize(1);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"424, 200", "200, 424", "409, 201", "201, 409", "500, 201", "424, 409", "429, 500", "500, 424"})
+    void of_two_answers_to_a_write_the_one_counts_that_says_more_surely_that_the_server_acted(int first, int second) {
+        int surest = Math.min(first, second) < 400
+                ? Math.min(first, second)
+                : first == 409 || second == 409 ? 409 : Math.max(first, second);
+        assertThat(texts(run(
+                        List.of(get("a"), post("w", "a")),
+                        some -> Mono.just(
+                                wire.size() == 1
+                                        ? List.of(answer("a", 502), answer("w", first), answer("w", second))
+                                        : List.of(answer("a", 200), answer("w", 299))))))
+                .containsExactly("a=200 ×2", "w=" + surest + " ×1");
+        assertThat(wire).extracting(Wire::ids).containsExactly(List.of("a", "w"), List.of("a"));
     }
 
     @Test
@@ -282,6 +299,30 @@ class BatchEdgesTest extends BatchScript {
         limiter.tryAcquire();
         assertThat(texts(run(Demand.one().maxWait(ofSeconds(1)), gets(3))))
                 .allMatch(text -> text.equals("none RateLimitedException ×0"));
+    }
+
+    @Test
+    void a_part_that_is_first_sent_while_others_are_sent_again_waits_no_longer_than_it_may() {
+        most = 2;
+        then("c", 429, "Retry-After", "60");
+        TestSubscriber<List<BatchOutcome<Answer>>> result =
+                start(Demand.one().maxWait(ofSeconds(5)), List.of(get("a"), get("c"), get("b", "a")));
+        time.advance(ofHours(1));
+        assertThat(texts(result.getReceivedOnNext().get(0)))
+                .containsExactly("a=200 ×1", "c=200 ×2", "none RateLimitedException ×0");
+        assertThat(wire).containsExactly(at(ofSeconds(0), "a", "c"), at(ofSeconds(60), "c"));
+    }
+
+    @Test
+    void a_part_that_may_not_wait_does_not_have_to_for_the_backoff_of_others() {
+        most = 2;
+        then("c", 502);
+        TestSubscriber<List<BatchOutcome<Answer>>> result =
+                start(Demand.one().maxWait(Duration.ZERO), List.of(get("a"), get("c"), get("b", "a")));
+        time.advance(ofHours(1));
+        assertThat(texts(result.getReceivedOnNext().get(0))).containsExactly("a=200 ×1", "c=200 ×2", "b=200 ×1");
+        assertThat(wire)
+                .containsExactly(at(ofSeconds(0), "a", "c"), at(ofSeconds(0), "b"), at(Duration.ofMillis(50), "c"));
     }
 
     @Test

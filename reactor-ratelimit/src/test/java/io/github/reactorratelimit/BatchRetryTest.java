@@ -10,8 +10,11 @@ import java.net.ConnectException;
 import java.net.SocketException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import reactor.core.publisher.Mono;
 import reactor.test.subscriber.TestSubscriber;
 
@@ -101,6 +104,16 @@ class BatchRetryTest extends BatchScript { // B40
         assertThat(run(gets(8)).stream().filter(outcome -> outcome.answer().isPresent()))
                 .hasSize(7);
         assertThat(wire).extracting(each -> each.ids().size()).containsExactly(4, 2, 1);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"3, 20, 5", "5, 3, 7", "4, 3, 8"})
+    void no_part_overtakes_another_to_what_is_left_of_a_budget(int budget, int atMost, int count) {
+        limiter = time.limiter(Limit.total(budget));
+        most = atMost;
+        assertThat(run(gets(count)).stream().map(outcome -> outcome.answer().isPresent()))
+                .containsExactlyElementsOf(
+                        IntStream.range(0, count).mapToObj(i -> i < budget).toList());
     }
 
     @Test

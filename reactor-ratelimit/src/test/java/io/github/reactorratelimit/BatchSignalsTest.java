@@ -14,6 +14,8 @@ import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Every part of a batch is heard for itself: by its own scope and its own quota, before anybody gets a permit. */
 class BatchSignalsTest extends BatchScript {
@@ -220,6 +222,39 @@ class BatchSignalsTest extends BatchScript {
         }
         start(Demand.one(), gets(12).stream().map(part -> post(part.id())).toList());
         assertThat(when(Demand.one())).isEqualTo(ofSeconds(30));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"4, 20, 10, 0", "0, 20, 10, 30", "0, 21, 10, 0", "4, 14, 9, 30", "0, 200, 80, 0", "0, 200, 100, 30"})
+    void whether_a_batch_opens_the_breaker_is_a_matter_of_how_many_fail_and_of_no_order(
+            int good, int size, int failures, int rests) {
+        limiter = spec().breaker().limit(Limit.of(1_000, ofMinutes(1))).build();
+        most = size;
+        for (int i = 0; i < good; i++) {
+            start(Demand.one(), List.of(post("good")));
+        }
+        for (int i = 1; i <= failures; i++) {
+            then("p" + i, 500);
+        }
+        start(Demand.one(), gets(size).stream().map(part -> post(part.id())).toList());
+        assertThat(when(Demand.one())).isEqualTo(ofSeconds(rests));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"4, 0", "5, 30"})
+    void a_batch_on_trial_fails_if_half_of_it_does(int failures, int rests) {
+        limiter = spec().breaker().limit(Limit.of(1_000, ofMinutes(1))).build();
+        for (int i = 1; i <= 10; i++) {
+            then("p" + i, 500);
+            if (i <= failures) {
+                then("p" + i, 500);
+            }
+        }
+        List<Part> parts = gets(10).stream().map(part -> post(part.id())).toList();
+        start(Demand.one(), parts);
+        time.advance(ofSeconds(30));
+        start(Demand.one(), parts);
+        assertThat(when(Demand.one())).isEqualTo(ofSeconds(rests));
     }
 
     @Test
