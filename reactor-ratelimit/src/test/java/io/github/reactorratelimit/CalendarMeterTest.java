@@ -231,6 +231,18 @@ class CalendarMeterTest {
     }
 
     @Test
+    void a_wall_clock_that_goes_to_and_fro_counts_each_call_once_a_day() {
+        FastWall books = new FastWall(daily(10)).at(ofHours(24).minusMinutes(10));
+        assertThat(books.availableWhenFastBy(Duration.ZERO)).isEqualTo(10);
+        assertThat(books.availableWhenFastBy(ofHours(1))).isEqualTo(10);
+        books.take(4).at(ofHours(24).minusMinutes(10).plusMillis(500));
+        assertThat(books.availableWhenFastBy(Duration.ZERO)).isEqualTo(6);
+        books.take(1).at(ofHours(24).minusMinutes(10).plusSeconds(1));
+        assertThat(books.availableWhenFastBy(ofHours(1))).isEqualTo(5);
+        assertThat(books.availableWhenFastBy(Duration.ZERO)).isEqualTo(5);
+    }
+
+    @Test
     void going_back_to_a_day_nobody_remembers_frees_nothing() {
         FastWall books = new FastWall(daily(10)).at(ofHours(100));
         books.take(5).at(ofHours(101)).take(3);
