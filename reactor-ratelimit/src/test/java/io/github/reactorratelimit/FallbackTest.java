@@ -446,7 +446,7 @@ class FallbackTest {
         RateLimiter second = limiter("second", Limit.of(1, ofSeconds(8)));
         first.tryAcquire();
         second.tryAcquire();
-        PermitSource foreign = first::acquire;
+        PermitSource foreign = demand -> Mono.defer(() -> first.acquire(demand));
         TestSubscriber<String> call = PermitSource.firstWithin(ofSeconds(5), foreign, second, cheap)
                 .when(error -> error instanceof IllegalStateException)
                 .<String>use(
@@ -503,7 +503,7 @@ class FallbackTest {
     void no_permit_is_lost_when_a_cancel_meets_a_grant() throws InterruptedException {
         RateLimiter one = RateLimiter.of(Limit.inFlight(1));
         Fallback choice = PermitSource.firstWithin(ofMinutes(1), one, RateLimiter.of(Limit.inFlight(1)));
-        PermitSource foreign = choice::acquire;
+        PermitSource foreign = demand -> Mono.defer(() -> choice.acquire(demand));
         for (int i = 0; i < 20_000; i++) {
             Permit first = one.tryAcquire().permit();
             Releasing waits = new Releasing();
@@ -523,7 +523,7 @@ class FallbackTest {
 
     @Test
     void a_permit_that_was_to_be_held_is_free_where_no_answer_came() {
-        PermitSource own = gpt::acquire;
+        PermitSource own = demand -> Mono.defer(() -> gpt.acquire(demand));
         own.<String>use(asked -> Demand.one(), permit -> {
                     permit.hold();
                     return Mono.error(new IllegalStateException());

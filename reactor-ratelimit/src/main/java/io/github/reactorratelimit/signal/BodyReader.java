@@ -9,6 +9,9 @@ interface BodyReader {
     /** The longest text or path that is handed on; what is longer is stepped over. */
     int LONGEST = 4096;
 
+    /** The most names and values together that are kept of header lines in a body. */
+    int MOST_LINES = 512;
+
     /** Receives what a body holds. A path is {@code errors[].extensions.code}; odd keys are in quotes. */
     @FunctionalInterface
     interface Leaves {

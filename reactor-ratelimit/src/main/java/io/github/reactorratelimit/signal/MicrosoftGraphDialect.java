@@ -31,18 +31,18 @@ final class MicrosoftGraphDialect implements Dialect {
         RateLimitSignal signal = standard.read(status, headers, wallNowMillis);
         Own own = new Own();
         headers.forEach(own::line);
-        if (own.scope == null && own.usage == null && own.unit == null) {
+        if (own.scope == null && Double.isNaN(own.usage) && own.unit < 0) {
             return signal;
         }
         RateLimitSignal.Builder builder = signal.toBuilder();
         if (own.scope != null) {
             builder.scope(own.scope);
         }
-        if (own.usage != null) {
-            builder.usage(BodyText.share(BodyText.plain(own.usage)));
+        if (!Double.isNaN(own.usage)) {
+            builder.usage(own.usage);
         }
-        if (own.unit != null) {
-            builder.cost(BodyText.count(BodyText.plain(own.unit)));
+        if (own.unit >= 0) {
+            builder.cost(own.unit);
         }
         return builder.build();
     }
@@ -58,7 +58,7 @@ final class MicrosoftGraphDialect implements Dialect {
         if (!batch || status != 200) {
             return signal;
         }
-        Parts parts = new Parts(headers.first("date"), wallNowMillis);
+        Parts parts = new Parts(DateLines.of(headers), wallNowMillis);
         // a batch that was cut off still tells the truth about the parts before the cut
         BodyReader.present().walk(body, 0, parts);
         return parts.refused == null ? signal : parts.into(signal);
@@ -98,16 +98,35 @@ final class MicrosoftGraphDialect implements Dialect {
     private static final class Own {
 
         private @Nullable String scope;
-        private @Nullable String usage;
-        private @Nullable String unit;
+        /** The fullest that is told of; NaN for none. */
+        private double usage = Double.NaN;
+        /** -1 for none. */
+        private long unit = -1;
 
         void line(String name, String value) {
             switch (name.length()) {
-                case 18 -> unit = HeaderName.same(name, "x-ms-resource-unit") ? value : unit;
+                case 18 -> unit = HeaderName.same(name, "x-ms-resource-unit") ? Math.max(unit, units(value)) : unit;
                 case 19 -> scope = HeaderName.same(name, "x-ms-throttle-scope") ? widest(scope, value) : scope;
-                case 30 -> usage = HeaderName.same(name, "x-ms-throttle-limit-percentage") ? value : usage;
+                case 30 -> usage = HeaderName.same(name, "x-ms-throttle-limit-percentage") ? fuller(value) : usage;
                 default -> {}
             }
+        }
+
+        private double fuller(String value) {
+            double fullest = usage;
+            for (String member : value.split(",", MOST_SCOPES)) {
+                double share = BodyText.share(BodyText.plain(member));
+                fullest = Double.isNaN(fullest) || share > fullest ? share : fullest;
+            }
+            return fullest;
+        }
+
+        private static long units(String value) {
+            long most = -1;
+            for (String member : value.split(",", MOST_SCOPES)) {
+                most = Math.max(most, BodyText.count(BodyText.plain(member)));
+            }
+            return most;
         }
     }
 
@@ -118,7 +137,7 @@ final class MicrosoftGraphDialect implements Dialect {
         private static final String HEADER = PART + ".headers.";
 
         /** The server's clock, for parts without a {@code Date} of their own. */
-        private final @Nullable String date;
+        private final List<String> dates;
 
         private final long wallNowMillis;
         private final List<String> headers = new ArrayList<>();
@@ -130,8 +149,8 @@ final class MicrosoftGraphDialect implements Dialect {
         /** A part was not refused, so the batch must not be sent again as it is. */
         private boolean partial;
 
-        Parts(@Nullable String date, long wallNowMillis) {
-            this.date = date;
+        Parts(List<String> dates, long wallNowMillis) {
+            this.dates = dates;
             this.wallNowMillis = wallNowMillis;
         }
 
@@ -139,7 +158,7 @@ final class MicrosoftGraphDialect implements Dialect {
         public void leaf(String path, String text) {
             if (path.equals(PART + ".status")) {
                 status = (int) Math.max(0, Math.min(999, BodyText.count(text)));
-            } else if (path.startsWith(HEADER) && headers.size() < 64) {
+            } else if (path.startsWith(HEADER) && headers.size() < BodyReader.MOST_LINES) {
                 headers.add(path.substring(HEADER.length()));
                 headers.add(text);
             }
@@ -148,9 +167,7 @@ final class MicrosoftGraphDialect implements Dialect {
         @Override
         public void end(String path) {
             if (path.equals(PART)) {
-                if (date != null) {
-                    headers.addAll(List.of("Date", date));
-                }
+                headers.addAll(dates);
                 RateLimitSignal part = read(status, Headers.of(headers.toArray(new String[0])), wallNowMillis);
                 if (part.throttled()) {
                     refused = isLonger(part) ? part : refused;
@@ -179,7 +196,7 @@ final class MicrosoftGraphDialect implements Dialect {
                             .hint(refused.hint())
                             .delay(refused.delay())
                             .coarse(refused.coarse())
-                            .scope(scope)
+                            .scope(widest(scope, whole.scope()))
                             .reason("parts of the batch were refused: " + refused.reason())
                             .build();
         }

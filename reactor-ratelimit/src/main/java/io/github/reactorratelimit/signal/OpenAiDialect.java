@@ -22,10 +22,16 @@ final class OpenAiDialect implements Dialect {
 
     /** {@code x-should-retry: false}, which overrules the status in this family's own clients. */
     static RateLimitSignal shouldRetry(RateLimitSignal signal, Headers headers) {
-        String retry = signal.throttled() ? headers.first("x-should-retry") : null;
-        return retry != null && HeaderName.same(BodyText.plain(retry), "false")
+        return signal.throttled() && says(headers, "x-should-retry", "false")
                 ? signal.toBuilder().terminal("x-should-retry: false").build()
                 : signal;
+    }
+
+    private static boolean says(Headers headers, String name, String word) {
+        boolean[] found = new boolean[1];
+        headers.forEach((each, value) ->
+                found[0] |= HeaderName.same(each, name) && HeaderName.same(BodyText.plain(value), word));
+        return found[0];
     }
 
     @Override
@@ -47,6 +53,7 @@ final class OpenAiDialect implements Dialect {
             return signal;
         }
         if (!error.headers.isEmpty()) {
+            error.headers.addAll(DateLines.of(headers)); // The provider's clock is not told; the gateway's is close.
             return read(status, Headers.of(error.headers.toArray(new String[0])), wallNowMillis);
         }
         return error.wait == null
@@ -83,7 +90,7 @@ final class OpenAiDialect implements Dialect {
                 }
                 case "error.message" -> wait = BodyText.durationBehind(text, "try again in ");
                 default -> {
-                    if (path.startsWith(HEADER) && headers.size() < 64) {
+                    if (path.startsWith(HEADER) && headers.size() < BodyReader.MOST_LINES) {
                         headers.add(path.substring(HEADER.length()));
                         headers.add(text);
                     }

@@ -162,7 +162,7 @@ final class Reading implements BiConsumer<String, String> {
                 namedPrefix = name.prefix;
             }
             // who is refused everywhere is refused here too, whatever the order
-            case SCOPE -> scope = GLOBAL.equals(scope) ? scope : text(value, scope);
+            case SCOPE -> scope = GLOBAL.equals(scope) ? scope : scope(value);
             case GLOBAL -> scope = isTrue(value) ? GLOBAL : scope;
             default -> numbers(role, header, value);
         }
@@ -179,6 +179,19 @@ final class Reading implements BiConsumer<String, String> {
             return before;
         }
         return scan.substring(scan.position, scan.end);
+    }
+
+    private @Nullable String scope(CharSequence value) {
+        String text = text(value, scope);
+        if (text == null || text.length() < GLOBAL.length()) {
+            return text;
+        }
+        for (String member : text.split(",", MOST_MEMBERS)) {
+            if (HeaderName.same(member.trim(), GLOBAL)) {
+                return GLOBAL;
+            }
+        }
+        return text;
     }
 
     private boolean isTrue(CharSequence value) {
