@@ -46,11 +46,15 @@ class VendorBodiesTest {
     void parts_and_providers_without_a_clock_go_by_that_of_the_response() {
         String later = "Tue, 14 Nov 2023 22:13:20 GMT";
         long now = 1_700_000_000_000L - 600_000;
-        String part = json("{'responses':[{'id':'2','status':429,'headers':{'Retry-After':'Tue, 14 Nov 2023 22:13:50 GMT'}}]}");
-        assertThat(heardAt(now, Dialects.microsoftGraphBatch(), 200, part, "Date", "bad", "Date", later).delay())
+        String part = json(
+                "{'responses':[{'id':'2','status':429,'headers':{'Retry-After':'Tue, 14 Nov 2023 22:13:50 GMT'}}]}");
+        assertThat(heardAt(now, Dialects.microsoftGraphBatch(), 200, part, "Date", "bad", "Date", later)
+                        .delay())
                 .isEqualTo(Duration.ofSeconds(30));
-        String provider = json("{'error':{'metadata':{'headers':{'X-RateLimit-Remaining':'0','X-RateLimit-Reset':'1700000009000'}}}}");
-        assertThat(heardAt(now, Dialects.openAi(), 429, provider, "Date", later).delay()).isEqualTo(Duration.ofSeconds(9));
+        String provider = json(
+                "{'error':{'metadata':{'headers':{'X-RateLimit-Remaining':'0','X-RateLimit-Reset':'1700000009000'}}}}");
+        assertThat(heardAt(now, Dialects.openAi(), 429, provider, "Date", later).delay())
+                .isEqualTo(Duration.ofSeconds(9));
     }
 
     @Test
@@ -65,8 +69,10 @@ class VendorBodiesTest {
 
     @Test
     void the_widest_scope_counts_wherever_it_stands() {
-        String part = json("{'responses':[{'id':'1','status':429,'headers':{'Retry-After':'7','x-ms-throttle-scope':'User'}}]}");
-        assertThat(heard(Dialects.microsoftGraphBatch(), 200, part, "x-ms-throttle-scope", "Application").scope())
+        String part = json(
+                "{'responses':[{'id':'1','status':429,'headers':{'Retry-After':'7','x-ms-throttle-scope':'User'}}]}");
+        assertThat(heard(Dialects.microsoftGraphBatch(), 200, part, "x-ms-throttle-scope", "Application")
+                        .scope())
                 .isEqualTo("application");
         for (String[] lines : new String[][] {{"GLOBAL", "user"}, {"user, global", "user"}, {"user", "Global"}}) {
             assertThat(heard(Dialects.discord(), 429, "", "X-RateLimit-Scope", lines[0], "X-RateLimit-Scope", lines[1])
@@ -80,13 +86,16 @@ class VendorBodiesTest {
     void of_several_lines_what_is_malformed_hides_nothing() {
         String usage = "x-ms-throttle-limit-percentage";
         for (String[] lines : new String[][] {{"1.2", ""}, {"1.2", "0.8"}, {"0.8, 1.2", "x"}}) {
-            assertThat(heard(Dialects.microsoftGraph(), 200, "", usage, lines[0], usage, lines[1]).usage())
+            assertThat(heard(Dialects.microsoftGraph(), 200, "", usage, lines[0], usage, lines[1])
+                            .usage())
                     .as(String.join(" | ", lines))
                     .isEqualTo(1.2);
         }
-        assertThat(heard(Dialects.microsoftGraph(), 200, "", "x-ms-resource-unit", "5", "x-ms-resource-unit", "x").cost())
+        assertThat(heard(Dialects.microsoftGraph(), 200, "", "x-ms-resource-unit", "5", "x-ms-resource-unit", "x")
+                        .cost())
                 .isEqualTo(5);
-        assertThat(heard(Dialects.openAi(), 429, "", "x-should-retry", "", "x-should-retry", "false").terminal())
+        assertThat(heard(Dialects.openAi(), 429, "", "x-should-retry", "", "x-should-retry", "false")
+                        .terminal())
                 .isNotNull();
     }
 
