@@ -53,7 +53,7 @@ public final class ChatClient {
     record Prompt(String text, long maxTokens) {
 
         long tokens() {
-            return (text.length() + 3) / 4; // Rather too many than too few: the server counts too.
+            return (text.length() + 3L) / 4; // Rather too many than too few: the server counts too.
         }
     }
 
