@@ -2,6 +2,7 @@ package io.github.reactorratelimit.examples;
 
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.Demand;
@@ -57,11 +58,11 @@ class ChatClientTest {
         try (RateLimitedServer server = service.start()) {
             RateLimiter limiter = ChatClient.limits(MODELS, 1).build();
             ChatClient client = client(server, limiter);
-            List<String> answers = Flux.range(0, 10)
+            List<String> answers = requireNonNull(Flux.range(0, 10)
                     .concatMap(n -> client.ask(SHORT))
                     .map(Answer::model)
                     .collectList()
-                    .block(ofSeconds(20));
+                    .block(ofSeconds(20)));
 
             assertThat(answers)
                     .startsWith("gpt-large", "gpt-large", "gpt-large")
