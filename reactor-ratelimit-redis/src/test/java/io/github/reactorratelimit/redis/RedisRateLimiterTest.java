@@ -249,26 +249,6 @@ class RedisRateLimiterTest {
     }
 
     @Test
-    void a_question_that_nobody_waits_for_any_more_takes_nothing() {
-        RateLimiterSpec spec = limits(Limit.of(2, ofSeconds(100)));
-        WatchedStore store = new WatchedStore(new RedisStore(RedisSharing.over(connection), spec.name()));
-        RateLimiter a = spec.build(store);
-        limiters.add(a);
-        a.ask(Demand.one()).subscribe().dispose();
-        a.ask(Demand.one()).subscribe().dispose();
-        store.awaitAnswered(batch -> batch.number() == 2);
-        RateLimiter b = process(spec);
-        long left = 0;
-        for (int i = 0; i < 1_000 && left < 2; i++) { // They may be given back with a later batch.
-            left = requireNonNull(b.status(Demand.one()).block(ofSeconds(10)))
-                    .limits()
-                    .get(0)
-                    .available();
-        }
-        assertThat(left).isEqualTo(2);
-    }
-
-    @Test
     void trying_without_asking_refuses_what_is_known_with_its_time_and_everything_else_without() {
         RateLimiter a = process(limits(Limit.of(1, ofSeconds(100))));
         Decision unknown = a.tryAcquire();
