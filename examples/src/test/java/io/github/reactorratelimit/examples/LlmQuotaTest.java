@@ -55,12 +55,17 @@ class LlmQuotaTest {
     /** What one call asks for, and what it will have used. */
     private record Ask(long prompt, long most) {}
 
-    private record Result(int refused, double share, Duration took) {
+    private record Result(int refused, double share, Duration took, long mean) {
 
         @Override
         public String toString() {
             return String.format(
-                    Locale.ROOT, "%,6d refused, %5.1f %% of the tokens used, %s", refused, share * 100, took);
+                    Locale.ROOT,
+                    "%,6d refused, %5.1f %% of the tokens used, %s, %,d tokens a call",
+                    refused,
+                    share * 100,
+                    took,
+                    mean);
         }
     }
 
@@ -79,10 +84,10 @@ class LlmQuotaTest {
         this.time = time;
     }
 
-    /** Prompts of 1,400 in the mean, most of them short; the answers come to 1,100, with 4,000 allowed. */
+    /** Prompts of 860 and more with a heavy tail, and answers of up to 2,000. */
     private static Ask ask(SplittableRandom random) {
         double tail = Math.min(12, Math.pow(1 - random.nextDouble(), -1 / 1.6));
-        return new Ask((long) (600 * tail), 2_000);
+        return new Ask((long) (860 * tail), 2_000);
     }
 
     private Mono<ChatOutcome> call(ChatService service, Ask ask) {
@@ -123,7 +128,8 @@ class LlmQuotaTest {
         Duration took = Duration.between(start, last);
         double share =
                 (double) service.ledger().tokensUsed("large") / service.ledger().tokensAllowed("large", took);
-        return new Result(service.ledger().count(429), share, took);
+        return new Result(
+                service.ledger().count(429), share, took, service.ledger().tokensUsed("large") / CALLS);
     }
 
     @ParameterizedTest
@@ -148,6 +154,7 @@ class LlmQuotaTest {
 
         System.out.println(requests + "\n  both limits   " + ours + "\n  requests only " + requestsOnly
                 + "\n  retries only  " + retries);
+        assertThat(ours.mean).isBetween(2_400L, 2_600L);
         assertThat(ours.refused).isZero();
         assertThat(ours.share).isGreaterThanOrEqualTo(0.95);
         assertThat(requestsOnly.refused).isGreaterThan(100);
