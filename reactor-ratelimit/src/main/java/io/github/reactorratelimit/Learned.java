@@ -126,6 +126,15 @@ final class Learned {
         return at;
     }
 
+    /** As {@link #readyAt}, of what the lane may use of them. */
+    long shareReadyAt(long now, Demand demand, int lane) {
+        long at = now;
+        for (Meter share : shares(lane)) {
+            at = Math.max(at, share.readyAt(now, demand.costFor(share)));
+        }
+        return at;
+    }
+
     long expectedAt(long now, Demand demand, int lane, long ahead) {
         long at = now;
         for (LearnedMeter meter : meters) {

@@ -84,6 +84,34 @@ abstract class Ticket extends Booking {
         stage = (byte) next.ordinal();
     }
 
+    /** Where it stands, or what it holds a permit of; a place that has moved is followed. */
+    final Slot place() {
+        Slot place = slot;
+        if (place == null) {
+            throw new IllegalStateException("a ticket has its place before anything is decided about it");
+        }
+        while (place.node.sharedWith != null) {
+            place = place.node.sharedWith.slots[place.lane];
+            slot = place;
+        }
+        return place;
+    }
+
+    /** It keeps its key from being forgotten. */
+    final void use(Node key) {
+        counted = true;
+        key.users++;
+    }
+
+    /** It is done, and keeps its key no longer. */
+    final void leave() {
+        stage(Stage.DONE);
+        if (counted) {
+            counted = false;
+            place().node.users--;
+        }
+    }
+
     /** What is told about the attempt besides its end. */
     abstract Tells tells();
 

@@ -117,6 +117,13 @@ final class Turns {
         }
     }
 
+    /** As {@link #touch}, which is nobody's business while nobody waits. */
+    void notice(long now, Node from) {
+        if (waiting > 0) {
+            touch(now, from);
+        }
+    }
+
     /** The time came that this node was parked until. Whoever shares a quota with it is due by itself, in its own turn. */
     void due(long now, Node from) {
         for (Node node = from; node != null; node = node.parent) {

@@ -50,7 +50,7 @@ class LearnedTogetherTest {
         }
 
         void answer(RateLimitSignal signal) {
-            admission.hear(this, signal, 0, true);
+            admission.answers().hear(this, signal, 0, true);
         }
     }
 

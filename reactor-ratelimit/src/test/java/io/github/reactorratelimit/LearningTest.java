@@ -60,7 +60,7 @@ class LearningTest {
         }
 
         void answer(RateLimitSignal signal) {
-            admission.hear(this, signal, 0, true);
+            admission.answers().hear(this, signal, 0, true);
         }
 
         void fail() {

@@ -61,7 +61,7 @@ class SharedQuotaTurnsTest {
     }
 
     private static void answered(Admission admission, Demand demand, RateLimitSignal signal) {
-        admission.hear(call(admission, demand), signal, 0, true);
+        admission.answers().hear(call(admission, demand), signal, 0, true);
     }
 
     @Test
@@ -85,16 +85,21 @@ class SharedQuotaTurnsTest {
         Admission admission = admission(time.spec().scope(Scope.by("endpoint")).learn());
         answered(admission, user("a"), shared(5));
         answered(admission, user("b"), shared(5));
-        admission.hear(
-                call(admission, user("a")),
-                RateLimitSignal.of(429).throttled(true).delay(ofSeconds(1)).build(),
-                0,
-                true);
+        admission
+                .answers()
+                .hear(
+                        call(admission, user("a")),
+                        RateLimitSignal.of(429)
+                                .throttled(true)
+                                .delay(ofSeconds(1))
+                                .build(),
+                        0,
+                        true);
         time.runTo(ofSeconds(10));
         Call asking = call(admission, user("a"));
         Call b = call(admission, user("b"));
         Call a = call(admission, user("a"));
-        admission.hear(asking, shared(1), 0, true);
+        admission.answers().hear(asking, shared(1), 0, true);
         assertThat(a.granted).isTrue();
         assertThat(b.granted).isFalse();
     }
@@ -114,9 +119,9 @@ class SharedQuotaTurnsTest {
         Call a = call(admission, user("1", "a"));
         Call c = call(admission, user("2", "c"));
         Call b = call(admission, user("1", "b").cost(2));
-        admission.hear(two, RateLimitSignal.none(200), 0, false);
+        admission.answers().hear(two, RateLimitSignal.none(200), 0, false);
         // One of the users is closed, and in the next window there is room for the other.
-        admission.hear(two, shared(5, ofSeconds(20)), SECOND, true);
+        admission.answers().hear(two, shared(5, ofSeconds(20)), SECOND, true);
         assertThat(b.granted).isTrue();
         assertThat(c.granted).isFalse();
         assertThat(a.granted).isFalse();
@@ -130,7 +135,7 @@ class SharedQuotaTurnsTest {
         answered(admission, user("c"), RateLimitSignal.none(200));
         answered(admission, user("b"), shared(0));
         Call running = call(admission, user("d"));
-        admission.pause(user("c"), 10 * SECOND);
+        admission.controls().pause(user("c"), 10 * SECOND);
         Call a = call(admission, user("a"));
         Call b = call(admission, user("b"));
         Call c = call(admission, user("c"));
@@ -152,7 +157,7 @@ class SharedQuotaTurnsTest {
         time.runTo(ofSeconds(10)); // From now on one at a time asks what is left.
         Call asking = call(admission, route("/a"));
         Call b = call(admission, route("/b"));
-        admission.hear(asking, told, 0, false);
+        admission.answers().hear(asking, told, 0, false);
         assertThat(b.granted).isTrue();
     }
 
