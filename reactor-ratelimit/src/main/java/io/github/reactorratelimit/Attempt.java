@@ -135,6 +135,12 @@ class Attempt<T> extends TriedExchange implements CoreSubscriber<T>, Subscriptio
         }
     }
 
+    @Override
+    final boolean leavesBreakers() {
+        Patience patience = operator().patience();
+        return patience != null && patience.leavesBreakers();
+    }
+
     /** How long it may wait for its permit. */
     long patienceNanos() {
         Retries behind = retries;

@@ -114,6 +114,9 @@ final class Hearing {
         if (pauseNanos > 0) {
             news.closed(now, leaf, leaf.close(now, Exact.add(now, pauseNanos)), Cause.UNAVAILABLE);
         }
+        if (rest != null) {
+            turnAwayBroken(now, leaf);
+        }
         if (throttle != null || pauseNanos > 0) {
             for (Node node = leaf; node != null; node = node.parent) {
                 turnAwayBelow(now, node);
@@ -145,6 +148,7 @@ final class Hearing {
         Node leaf = ticket.place().node;
         Throttle rest = breakers.timedOut(now, leaf, ticket.generation, random);
         if (rest != null) {
+            turnAwayBroken(now, leaf);
             turns.notice(now, leaf);
         }
         return rest;
@@ -162,6 +166,17 @@ final class Hearing {
             departures.failForbidden(now, joined);
         }
         return joined;
+    }
+
+    /** Those who have somewhere else to go don't wait where a breaker has opened. */
+    private void turnAwayBroken(long now, Node broken) {
+        for (Ticket ticket : Departures.waitingBelow(broken)) {
+            if (ticket.leavesBreakers()) {
+                Slot slot = departures.leaveLine(now, ticket);
+                long left = broken.gate.closedUntil - now;
+                outgoing.turnAway(ticket, Refusals.breakerOpen(settings.name(), slot.node, left));
+            }
+        }
     }
 
     /** Those who wait at a gate that is closed for longer than is obeyed fail now, with the time that is left. */

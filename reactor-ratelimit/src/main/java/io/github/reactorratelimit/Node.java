@@ -198,6 +198,16 @@ final class Node {
         return null;
     }
 
+    /** The broadest key of the path whose breaker is open, resting or on trial; null if there is none. */
+    @Nullable
+    Node broken() {
+        Node broken = null;
+        for (Node node = this; node != null; node = node.parent) {
+            broken = node.breaker != null && node.breaker.isOpen() ? node : broken;
+        }
+        return broken;
+    }
+
     void take(long now, Demand demand, int lane, Booking.Phase phase) {
         meters.take(now, demand, phase);
         shares[lane].take(now, demand, phase);

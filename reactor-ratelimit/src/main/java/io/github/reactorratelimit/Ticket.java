@@ -120,6 +120,11 @@ abstract class Ticket extends Booking {
         return phase == Phase.UNSENT && tells() == Tells.SENDING;
     }
 
+    /** Whether it doesn't wait where a breaker is open. */
+    boolean leavesBreakers() {
+        return false;
+    }
+
     /** Which attempt of its call it is. */
     int number() {
         return 1;

@@ -120,6 +120,10 @@ final class WaitingRoom {
                 return Refusals.full(settings.name(), leaf, settings.maxPendingPerLine(), "the line of this key");
             }
         }
+        Node broken = ticket.leavesBreakers() ? leaf.broken() : null;
+        if (broken != null) {
+            return Refusals.breakerOpen(settings.name(), leaf, broken.gate.closedUntil - now);
+        }
         for (Node node = leaf; node != null; node = node.parent) {
             if (cooldowns.isTooLong(now, node)) {
                 long left = node.gate.closedUntil - now;
