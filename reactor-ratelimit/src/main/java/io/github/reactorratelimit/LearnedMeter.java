@@ -18,11 +18,12 @@ import org.jspecify.annotations.Nullable;
  *                         the reset is over for sure
  * </pre>
  *
- * A reset in whole seconds lies anywhere within a second or two; every answer of one window narrows that down.
+ * A reset in whole seconds lies anywhere within a second before and after: servers cut the fraction off, or round it up. Every
+ * answer of one window narrows that down.
  */
 final class LearnedMeter extends Meter {
 
-    /** Servers cut the fractions off whole-second resets, and off their Date. */
+    /** By how much a reset in whole seconds may be too short or too long, a Date without fractions included. */
     private static final long BLUR_NANOS = 1_000_000_000L;
 
     private final String name;
@@ -47,6 +48,8 @@ final class LearnedMeter extends Meter {
     private long unanswered;
 
     private long lastTaken;
+    /** A reset had a fraction once: then those without one have none. */
+    private boolean exact;
     /** Which answer told of it last. */
     long heardIn;
 
@@ -165,9 +168,13 @@ final class LearnedMeter extends Meter {
         return known;
     }
 
-    /** When the reset is over for sure, as far as one answer tells. */
-    static long latestReset(long now, Quota quota) {
-        return Exact.add(now, Exact.add(reset(quota), quota.coarse() ? BLUR_NANOS : 0));
+    /** When the reset is over for sure, as far as one answer tells: nothing lasts longer than its window. */
+    private long latestReset(long now, Quota quota) {
+        long reset = reset(quota);
+        boolean blurred = quota.coarse() || (quota.reset() != null && reset % BLUR_NANOS == 0 && !exact);
+        long most = blurred ? Exact.add(reset, BLUR_NANOS) : reset;
+        Duration window = quota.window();
+        return Exact.add(now, window == null ? most : Math.max(reset, Math.min(most, Exact.nanos(window))));
     }
 
     /** When the reset is at the earliest, as far as one answer tells. */
@@ -195,6 +202,7 @@ final class LearnedMeter extends Meter {
      */
     boolean learn(long now, Booking permit, int lane, long cost, Quota quota) {
         advance(now);
+        exact |= quota.reset() != null && !quota.coarse() && reset(quota) % BLUR_NANOS != 0;
         long sentAt = permit.sentAt;
         long from = earliestReset(sentAt, quota);
         long to = latestReset(now, quota);

@@ -26,7 +26,7 @@ class LearningTest {
     }
 
     private static RateLimitSignal quota(String name, long limit, long remaining, Duration reset, boolean coarse) {
-        Quota quota = new Quota(name, "requests", limit, remaining, -1, reset, null, null, coarse);
+        Quota quota = new Quota(name, "requests", limit, remaining, -1, reset, coarse ? null : reset, null, coarse);
         RateLimitSignal.Builder signal = RateLimitSignal.of(200).quotas(List.of(quota));
         return remaining > 0
                 ? signal.build()
@@ -259,7 +259,7 @@ class LearningTest {
         RateLimiter limiter = learning();
         limiter.tryAcquire().permit().complete(left(0, ofSeconds(10)));
         Decision refused = limiter.tryAcquire();
-        assertThat(refused.limit()).hasToString("5 requests, learned from responses");
+        assertThat(refused.limit()).hasToString("5 requests per PT10S, learned from responses");
         assertThat(refused.retryAfter()).isEqualTo(ofSeconds(10));
         assertThat(limiter.snapshot().root().limits()).hasSize(1);
     }
@@ -288,7 +288,7 @@ class LearningTest {
     }
 
     private static RateLimitSignal bucket(String name, long remaining) {
-        Quota quota = new Quota("", "requests", 5, remaining, -1, ofSeconds(10), null, name);
+        Quota quota = new Quota("", "requests", 5, remaining, -1, ofSeconds(10), ofSeconds(10), name);
         RateLimitSignal.Builder signal = RateLimitSignal.of(200).quotas(List.of(quota));
         return remaining > 0 ? signal.build() : signal.delay(ofSeconds(10)).build();
     }

@@ -29,7 +29,7 @@ class SharedQuotaTurnsTest {
     }
 
     private static RateLimitSignal shared(long remaining, Duration reset) {
-        Quota quota = new Quota("", "requests", 5, remaining, -1, reset, null, "shared");
+        Quota quota = new Quota("", "requests", 5, remaining, -1, reset, reset, "shared");
         RateLimitSignal.Builder signal = RateLimitSignal.of(200).quotas(List.of(quota));
         return remaining > 0 ? signal.build() : signal.delay(reset).build();
     }
