@@ -178,12 +178,28 @@ final class Learned {
         for (LearnedMeter meter : meters) {
             meter.isKnown(now);
             if (meter.knows(ticket)) {
-                LearnedShare share = meter.share(lane);
-                meter.refund(now, ticket.costFor(meter), ticket);
-                if (share != null) {
-                    share.refund(now, ticket.costFor(meter), ticket);
+                if (ticket.tells() == Ticket.Tells.NOTHING) {
+                    unused(now, meter, ticket, lane);
+                } else {
+                    refund(now, meter, ticket, lane);
                 }
             }
+        }
+    }
+
+    private static void refund(long now, LearnedMeter meter, Ticket ticket, int lane) {
+        LearnedShare share = meter.share(lane);
+        meter.refund(now, ticket.costFor(meter), ticket);
+        if (share != null) {
+            share.refund(now, ticket.costFor(meter), ticket);
+        }
+    }
+
+    private static void unused(long now, LearnedMeter meter, Ticket bare, int lane) {
+        LearnedShare share = meter.share(lane);
+        meter.unused(now, bare.demand.costFor(meter), bare);
+        if (share != null) {
+            share.unused(bare.demand.costFor(meter), bare);
         }
     }
 

@@ -48,6 +48,10 @@ final class LearnedMeter extends Meter {
     private long unanswered;
 
     private long lastTaken;
+    /** The generation when this window came to be known; what was granted before stands in no lane's share of it. */
+    private long windowSince;
+    /** The generation of the last figure that we reckon from; what was granted before is in it, or was never counted. */
+    private long figureSince;
     /** A reset had a fraction once: then those without one have none. */
     private boolean exact;
     /** Which answer told of it last. */
@@ -209,11 +213,14 @@ final class LearnedMeter extends Meter {
         boolean laterWindow = from >= latest || (!known && sentAt >= latest);
         boolean same = !laterWindow && known && to > earliest;
         if (same) {
+            figureSince = quota.remaining() <= remaining ? generations.next() : figureSince;
             remaining = Math.min(remaining, quota.remaining());
             earliest = Math.max(earliest, from);
             latest = Math.min(latest, to);
         } else if (laterWindow && to > now) {
             known = true;
+            windowSince = generations.next();
+            figureSince = windowSince;
             remaining = quota.remaining();
             earliest = from;
             latest = to;
@@ -326,6 +333,19 @@ final class LearnedMeter extends Meter {
             out--;
             outCost = Exact.subtract(outCost, cost);
         }
+    }
+
+    /** A permit of whose end nobody has to tell was never used; its phase is that of one that was answered. */
+    void unused(long now, long cost, Booking bare) {
+        advance(now);
+        if (known && bare.generation >= figureSince) {
+            remaining = Exact.add(remaining, cost);
+        }
+    }
+
+    /** Whether a permit was granted in the window that is known. */
+    boolean isOfThisWindow(Booking permit) {
+        return permit.generation >= windowSince;
     }
 
     /** A permit ended, whoever told. */

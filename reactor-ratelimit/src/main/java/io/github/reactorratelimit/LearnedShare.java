@@ -83,6 +83,12 @@ final class LearnedShare extends Meter {
         }
     }
 
+    void unused(long cost, Booking bare) {
+        if (quota.isOfThisWindow(bare)) {
+            used = Exact.subtract(used, cost);
+        }
+    }
+
     @Override
     long available(long now) {
         return quota.isKnown(now) ? left() : limit.permits();

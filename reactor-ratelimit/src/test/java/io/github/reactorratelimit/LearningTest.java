@@ -13,6 +13,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.Disposable;
 
 /** Limits that nobody configured, learned from what responses say. */
 class LearningTest {
@@ -194,6 +195,23 @@ class LearningTest {
         calls.get(1).answer(SILENT);
         calls.get(2).answer(left(3, ofSeconds(10)));
         assertThat(out(call(calls.get(0), 9))).isEqualTo(3);
+    }
+
+    @Test
+    void a_permit_that_is_cancelled_between_its_grant_and_its_emission_is_given_back() {
+        RateLimiter limiter = learning();
+        Permit first = limiter.tryAcquire().permit();
+        Asked releasing = time.ask(limiter);
+        Disposable[] doomed = new Disposable[1];
+        List<Asked> last = new ArrayList<>();
+        // Both are granted by one pass; the first of them cancels the second before that is told.
+        limiter.acquire(Demand.one()).subscribe(permit -> doomed[0].dispose());
+        doomed[0] = limiter.acquire(Demand.one()).subscribe();
+        first.complete(left(3, ofSeconds(10)));
+        assertThat(releasing.isGranted()).isTrue();
+        last.add(time.ask(limiter));
+        last.add(time.ask(limiter));
+        assertThat(last.stream().filter(Asked::isGranted)).as("three were left, and two are used").hasSize(1);
     }
 
     @Test

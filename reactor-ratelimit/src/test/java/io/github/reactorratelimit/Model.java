@@ -802,7 +802,7 @@ final class Model {
             known.keys.add(key);
             known.began = ++count;
         }
-        known.answer(now, demand, sentAt, quota);
+        known.answer(now, demand, sentAt, quota, ++count);
     }
 
     /** What becomes of a key's quotas that an answer does not mention. */

@@ -28,6 +28,8 @@ final class ModelQuota {
     long notBefore;
     long notAfter = Long.MIN_VALUE;
     long lastGrantAt;
+    /** The running number of the last answer whose figure is what we reckon from. */
+    private long figured;
     /** Some reset was told to less than a second. */
     private boolean fractions;
 
@@ -107,6 +109,9 @@ final class ModelQuota {
     void refunded(ModelDemand demand) {
         if (isOpen(demand)) {
             taken.remove(demand);
+        } else if (demand.isBare() && demand.granted > began) {
+            taken.remove(demand);
+            left += known && demand.granted > figured ? demand.asked.cost(unit) : 0;
         }
     }
 
@@ -133,7 +138,7 @@ final class ModelQuota {
         return fits || !known ? now : notAfter;
     }
 
-    void answer(long now, ModelDemand demand, long sentAt, Quota quota) {
+    void answer(long now, ModelDemand demand, long sentAt, Quota quota, long count) {
         if (quota.reset() != null && !quota.coarse() && quota.reset().toNanosPart() != 0) {
             fractions = true;
         }
@@ -144,12 +149,14 @@ final class ModelQuota {
             if (to > now) {
                 known = true;
                 left = quota.remaining();
+                figured = count;
                 notBefore = from;
                 notAfter = to;
                 taken.keySet().removeIf(one -> !isOpen(one));
                 taken.put(demand, demand.dueCost(unit));
             }
         } else if (known && to > notBefore) {
+            figured = left < quota.remaining() ? figured : count;
             left = Math.min(left, quota.remaining());
             notBefore = Math.max(notBefore, from);
             notAfter = Math.min(notAfter, to);
