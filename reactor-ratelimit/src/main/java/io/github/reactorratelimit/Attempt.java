@@ -275,7 +275,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
 
     /** Whether it is sent, or has to be taken for sent because nobody tells. */
     private boolean isSent() {
-        return tells() != Tells.SENDING || heardOf;
+        return tells() != Tells.SENDING || phase != Phase.UNSENT;
     }
 
     /** The attempt timeout is over, or the time to drain. */
@@ -288,11 +288,16 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
             if (longest == operator().policy().timeoutNanos()) {
                 admission().timedOut(this); // A deadline of the caller's own says nothing about the server.
             }
-            end(judge(new AttemptTimeoutException(name(), keys(), Duration.ofNanos(longest), isSent())), true);
+            end(judge(new AttemptTimeoutException(name(), keys(), Duration.ofNanos(longest), !isSurelyUnsent())), true);
         }
     }
 
     // ----------------------------------------------------------------------------------------------- as an exchange
+
+    @Override
+    public void sending() {
+        admission().sending(this);
+    }
 
     @Override
     public void sent() {
