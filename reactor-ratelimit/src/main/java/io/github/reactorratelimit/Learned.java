@@ -64,6 +64,24 @@ final class Learned {
         return sharing;
     }
 
+    /** Whether something of what its quotas say to others than this key changed since all of them were placed, as they are now. */
+    boolean placeAll(long now) {
+        boolean anew = false;
+        for (LearnedMeter meter : meters) {
+            anew |= meter.members().size() > 1 && meter.placeAll(now);
+        }
+        return anew;
+    }
+
+    /** This key is placed, and those with which it shares a quota are not. */
+    void placeOne(long now) {
+        for (LearnedMeter meter : meters) {
+            if (meter.members().size() > 1) {
+                meter.placeOne(now);
+            }
+        }
+    }
+
     private static List<Node> joined(List<Node> some, List<Node> others) {
         Set<Node> all = new HashSet<>(some);
         all.addAll(others);

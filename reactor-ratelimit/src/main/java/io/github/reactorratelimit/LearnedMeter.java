@@ -58,6 +58,15 @@ final class LearnedMeter extends Meter {
     long heardIn;
 
     private final List<Node> members = new ArrayList<>(1);
+    /** By what its keys were placed. */
+    private boolean placedKnown;
+
+    private long placedUntil;
+    private long placedLeft;
+    /** One of them was placed by something else. */
+    private boolean placedApart = true;
+    /** The highest cost that anybody asked for: what is left beyond that changes nothing for anybody. */
+    private long most = 1;
     /** What to do once no key counts against it any more. */
     private @Nullable Runnable whenLeft;
 
@@ -100,6 +109,7 @@ final class LearnedMeter extends Meter {
         }
         members.add(place, node);
         unanswered += node.unanswered;
+        placedApart = true;
         begin();
     }
 
@@ -270,9 +280,58 @@ final class LearnedMeter extends Meter {
         return true; // A size that was only heard of forbids nothing.
     }
 
+    /** All its keys are placed; whether that may make a difference to any but the one where something changed. */
+    boolean placeAll(long now) {
+        boolean anew = isUnlikePlaced(now);
+        placedApart = false;
+        placedKnown = known;
+        placedUntil = untilMore();
+        placedLeft = left();
+        for (int lane = 0; shares != null && lane < shares.length; lane++) {
+            LearnedShare share = shares[lane];
+            if (share != null) {
+                share.placeAll();
+            }
+        }
+        return anew;
+    }
+
+    /** One of its keys is placed, and the others are not. */
+    void placeOne(long now) {
+        placedApart = isUnlikePlaced(now);
+    }
+
+    private boolean isUnlikePlaced(long now) {
+        advance(now);
+        boolean unlike = placedApart || paced || placedKnown != known || placedUntil != untilMore();
+        if (unlike || !known) {
+            return unlike;
+        }
+        unlike = isUnlike(placedLeft, left());
+        for (int lane = 0; shares != null && lane < shares.length; lane++) {
+            LearnedShare share = shares[lane];
+            unlike |= share != null && share.isUnlikePlaced();
+        }
+        return unlike;
+    }
+
+    /** Whether the one or the other left makes a difference to anybody. */
+    boolean isUnlike(long one, long other) {
+        return Math.min(one, most) != Math.min(other, most);
+    }
+
+    /** When those can go who cannot go now. */
+    private long untilMore() {
+        return known ? latest : out > 0 ? Exact.NEVER : bare.size() > 0 ? bare.time(0) : Long.MIN_VALUE;
+    }
+
     @Override
     long readyAt(long now, long cost) {
         advance(now);
+        if (cost > most) {
+            most = cost;
+            placedApart = true;
+        }
         if (!known) {
             return out > 0 ? Exact.NEVER : bare.size() > 0 ? bare.time(0) + Ramp.LEASE_NANOS : now;
         }
