@@ -38,6 +38,11 @@ final class Answers {
         this.herald = herald;
     }
 
+    /** Writing the request begins: from here on the server may see it. */
+    void sending(Ticket ticket) {
+        passes.inMonitor(() -> ticket.heardOf |= ticket.phase == Phase.UNSENT);
+    }
+
     /** The request is written now; whether this is the first that is heard of it. */
     boolean sent(Ticket ticket) {
         boolean[] first = new boolean[1];

@@ -256,7 +256,7 @@ class Attempt<T> extends TriedExchange implements CoreSubscriber<T>, Subscriptio
             if (longest == operator().policy().timeoutNanos()) {
                 admission().answers().timedOut(this); // A deadline of the caller's own says nothing about the server.
             }
-            end(judge(new AttemptTimeoutException(name(), keys(), Duration.ofNanos(longest), isSent())), true);
+            end(judge(new AttemptTimeoutException(name(), keys(), Duration.ofNanos(longest), !isSurelyUnsent())), true);
         }
     }
 

@@ -56,7 +56,7 @@ abstract class Ticket extends Booking {
     boolean counted;
     /** When it joined, in limiter time. */
     long joinedAt;
-    /** Somebody told when it was sent; of a permit of which nobody has to tell, that it was answered. */
+    /** Somebody told that it is being sent, or was; of a permit of which nobody has to tell, that it was answered. */
     boolean heardOf;
 
     @Nullable
@@ -117,7 +117,7 @@ abstract class Ticket extends Booking {
 
     /** Whether its permit was certainly not used yet. */
     final boolean isSurelyUnsent() {
-        return phase == Phase.UNSENT && tells() == Tells.SENDING;
+        return phase == Phase.UNSENT && tells() == Tells.SENDING && !heardOf;
     }
 
     /** Whether it doesn't wait where a breaker is open. */

@@ -29,6 +29,11 @@ abstract class TriedExchange extends Try implements Exchange {
     abstract boolean isInTime();
 
     @Override
+    public void sending() {
+        admission().answers().sending(this);
+    }
+
+    @Override
     public void sent() {
         if (admission().answers().sent(this)) {
             watch(); // Once: a redirect is written too, and gets no time of its own.
@@ -136,7 +141,7 @@ abstract class TriedExchange extends Try implements Exchange {
 
     /** Whether it is sent, or has to be taken for sent because nobody tells. */
     final boolean isSent() {
-        return tells() != Tells.SENDING || heardOf;
+        return tells() != Tells.SENDING || phase != Phase.UNSENT;
     }
 
     /** From now on a response that is not handed on has so long to be freed. */

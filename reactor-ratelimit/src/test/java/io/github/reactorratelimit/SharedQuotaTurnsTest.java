@@ -6,8 +6,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.reactorratelimit.signal.Quota;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Whose turn it is among keys that share a quota which responses told of, and beside them. */
 class SharedQuotaTurnsTest {
@@ -29,7 +33,7 @@ class SharedQuotaTurnsTest {
     }
 
     private static RateLimitSignal shared(long remaining, Duration reset) {
-        Quota quota = new Quota("", "requests", 5, remaining, -1, reset, null, "shared");
+        Quota quota = new Quota("", "requests", 5, remaining, -1, reset, reset, "shared");
         RateLimitSignal.Builder signal = RateLimitSignal.of(200).quotas(List.of(quota));
         return remaining > 0 ? signal.build() : signal.delay(reset).build();
     }
@@ -159,6 +163,31 @@ class SharedQuotaTurnsTest {
         Call b = call(admission, route("/b"));
         admission.answers().hear(asking, told, 0, false);
         assertThat(b.granted).isTrue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {10, 100, 1_000})
+    void what_a_grant_takes_does_not_grow_with_the_keys_that_share_a_quota(int keys) {
+        RateLimiter limiter = time.spec().scope(Scope.by("endpoint")).learn().build();
+        Admission admission = limiter.calls().admission();
+        for (int key = 0; key < keys; key++) {
+            answered(admission, user("u" + key), shared(1_000));
+        }
+        // So few may go at once that all the others wait until these are answered.
+        Deque<Call> running = new ArrayDeque<>();
+        answered(admission, user("u0"), shared(5));
+        for (int i = 0; i < 3_000; i++) {
+            running.add(call(admission, user("u" + i % keys)));
+        }
+        long before = admission.controls().evaluations();
+        long granted = running.stream().filter(call -> call.granted).count();
+        assertThat(granted).isEqualTo(5);
+        time.runTo(ofSeconds(10));
+        Call asking = running.stream().filter(call -> call.granted).skip(5).findFirst().orElseThrow();
+        admission.answers().hear(asking, shared(2_500), 0, true);
+        granted = running.stream().filter(call -> call.granted).count() - granted;
+        assertThat(granted).isEqualTo(2_501 - 5);
+        assertThat((double) (admission.controls().evaluations() - before) / granted).isLessThan(10);
     }
 
     private static Demand route(String route) {
