@@ -97,13 +97,19 @@ final class CalendarText {
 
     // 29 Sep 2023 16:26:57 GMT, 06-Nov-94 08:49:37 GMT
     private boolean afterComma() {
+        int comma = scan.position - 1;
         scan.skipBlanks();
         day = scan.number(1, 2);
         char separator = scan.peek();
-        if (separator != ' ' && separator != '-') {
+        boolean isDay = day >= 1 && day <= 31 && (scan.atEnd() || " -,".indexOf(separator) >= 0);
+        if (!isDay) {
+            // a word and another member, as in "Tue, 40"
+            scan.position = comma;
             return false;
         }
-        scan.position++;
+        if (!scan.skip(' ') && !scan.skip('-')) {
+            return false;
+        }
         month = month(scan.threeLetters());
         boolean wellFormed = scan.skip(separator);
         int start = scan.position;
