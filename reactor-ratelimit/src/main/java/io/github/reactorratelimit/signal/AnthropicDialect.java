@@ -19,7 +19,8 @@ final class AnthropicDialect implements Dialect {
             return OpenAiDialect.shouldRetry(standard.read(status, headers, wallNowMillis), headers);
         }
         RateLimitSignal signal = standard.read(status, unified.standard(headers), wallNowMillis);
-        return OpenAiDialect.shouldRetry(signal.toBuilder().usage(unified.usage).build(), headers);
+        double usage = StandardDialect.isStored(headers) ? Double.NaN : unified.usage;
+        return OpenAiDialect.shouldRetry(signal.toBuilder().usage(usage).build(), headers);
     }
 
     @Override
@@ -56,7 +57,7 @@ final class AnthropicDialect implements Dialect {
             }
             present = true;
             if (HeaderName.same(name, UNIFIED + "status")) {
-                rejected = HeaderName.same(BodyText.plain(value), "rejected");
+                rejected |= HeaderName.same(BodyText.plain(value), "rejected");
             } else if (name.length() > UNIFIED.length() + 11
                     && HeaderName.same(name.substring(name.length() - 11), "utilization")) {
                 double figure = BodyText.share(BodyText.plain(value));
