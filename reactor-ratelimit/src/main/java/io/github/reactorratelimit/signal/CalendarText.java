@@ -33,7 +33,7 @@ final class CalendarText {
         wallNowMillis = receiptMillis;
     }
 
-    // 2021-05-10T11:30Z, 2023-11-14 22:13:50, 2025-08-21T12:40:59.1234567+02:00
+    // 2021-05-10T11:30Z, 2023-11-14 22:13:50 UTC, 2025-08-21T12:40:59.1234567+02:00
     boolean iso() {
         year = scan.number(4, 4);
         scan.position++;
@@ -54,7 +54,13 @@ final class CalendarText {
         }
         int carry = (int) scan.whole;
         int below = scan.fraction;
-        int offset = offset();
+        int end = scan.position;
+        scan.skipBlanks();
+        int offset = 0;
+        if (!isUtc(scan.threeLetters())) {
+            scan.position = end;
+            offset = offset();
+        }
         if (offset == Integer.MIN_VALUE || !epoch(offset)) {
             return false;
         }

@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.signal;
 
 import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
@@ -15,15 +16,15 @@ final class JacksonBodyReader implements BodyReader {
     private final JsonFactory factory = factory();
 
     private static JsonFactory factory() {
-        JsonFactory factory;
-        try {
-            factory = Unbounded.factory();
-        } catch (LinkageError old) {
-            // before 2.16 there are no bounds on names, before 2.15 none at all
-            factory = new JsonFactory();
-        }
-        return factory.disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
+        JsonFactoryBuilder builder = new JsonFactoryBuilder()
+                .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
                 .disable(JsonFactory.Feature.CANONICALIZE_FIELD_NAMES);
+        try {
+            Unbounded.make(builder);
+        } catch (LinkageError old) {
+            // before 2.15 Jackson has no bounds that could be lifted, and before 2.16 none on names
+        }
+        return builder.build();
     }
 
     @Override
@@ -98,15 +99,13 @@ final class JacksonBodyReader implements BodyReader {
     /** Apart, so that an older Jackson need not have what it names. */
     private static final class Unbounded {
 
-        static JsonFactory factory() {
-            return JsonFactory.builder()
-                    .streamReadConstraints(StreamReadConstraints.builder()
-                            .maxNestingDepth(STEPPED_OVER)
-                            .maxNumberLength(Integer.MAX_VALUE)
-                            .maxStringLength(Integer.MAX_VALUE)
-                            .maxNameLength(Integer.MAX_VALUE)
-                            .build())
-                    .build();
+        static void make(JsonFactoryBuilder builder) {
+            builder.streamReadConstraints(StreamReadConstraints.builder()
+                    .maxNestingDepth(STEPPED_OVER)
+                    .maxNumberLength(Integer.MAX_VALUE)
+                    .maxStringLength(Integer.MAX_VALUE)
+                    .maxNameLength(Integer.MAX_VALUE)
+                    .build());
         }
     }
 }

@@ -1,10 +1,11 @@
 package io.github.reactorratelimit.signal;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
-import java.nio.charset.StandardCharsets;
+
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -28,7 +29,7 @@ class VendorBodiesTest {
         Headers lines = Headers.of(headers);
         return dialect.bodyBytes(status, lines) == 0
                 ? dialect.read(status, lines, now)
-                : dialect.readBody(status, lines, body.getBytes(StandardCharsets.UTF_8), now);
+                : dialect.readBody(status, lines, body.getBytes(UTF_8), now);
     }
 
     private static String json(String text) {
@@ -241,14 +242,33 @@ class VendorBodiesTest {
     }
 
     @Test
-    void an_error_event_in_a_stream_of_anthropic_that_began_with_200_is_the_callers() {
-        Headers stream = Headers.of("Content-Type", "text/event-stream");
-        byte[] event = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}"
-                .getBytes(StandardCharsets.UTF_8);
+    void no_adapter_holds_up_a_stream_for_an_error_event_of_anthropic_but_who_reads_it_can_have_it_read() {
+        Headers stream = Headers.of("Content-Type", "text/event-stream; charset=utf-8");
+        String before = "event: ping\ndata: {}\n\nevent:errorless\ndata: {\"error\":{}}\n\n";
+        String error = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}\n\n";
 
         assertThat(Dialects.anthropic().bodyBytes(200, stream)).isZero();
-        assertThat(Dialects.anthropic().readBody(200, stream, event, 0).throttled())
-                .isFalse();
+        for (String piece : List.of(error, before + error, error + before)) {
+            RateLimitSignal signal = Dialects.anthropic().readBody(200, stream, piece.getBytes(UTF_8), 0);
+            assertThat(signal.throttled()).as(piece).isTrue();
+            assertThat(signal.delay()).isNull();
+            assertThat(signal.reason()).endsWith("overloaded_error");
+        }
+        for (String piece : List.of(
+                "",
+                before,
+                "event: error",
+                "event: error\ndata:",
+                "event:",
+                error.replace("overloaded", "api"),
+                error.replace("event: error", "event: errors"),
+                error.replace("event: error", "event: content_block_delta"))) {
+            assertThat(Dialects.anthropic().readBody(200, stream, piece.getBytes(UTF_8), 0))
+                    .as(piece)
+                    .isSameAs(RateLimitSignal.none(200));
+        }
+        assertThat(Dialects.anthropic().readBody(200, Headers.of(), error.getBytes(UTF_8), 0))
+                .isSameAs(RateLimitSignal.none(200));
     }
 
     @ParameterizedTest
