@@ -55,9 +55,10 @@ import org.jspecify.annotations.Nullable;
  * limit is no longer in force, by {@link RateLimiter#change} or because a limiter of the same name was built. No other meter
  * is ever removed.
  *
- * <p>Reading gauges takes a {@linkplain RateLimiter#snapshot() snapshot} per limiter and scrape: all that are read within a
- * second, of the registry's clock and of limiter time, come from the same one. The two minutes are those of the registry's
- * clock. Thread-safe.
+ * <p>A gauge takes a {@linkplain RateLimiter#snapshot() snapshot} when it is read, so what it shows is how the limiter
+ * stands then. Of a limiter with more than 256 keys, where that is dear, the gauges of a scrape share one: it serves each of
+ * them once, within a second of the registry's clock and of limiter time, so a gauge that is read again is never behind what
+ * it showed before. The two minutes are those of the registry's clock. Thread-safe.
  */
 public final class RateLimitMetrics implements RateLimitListener {
 
