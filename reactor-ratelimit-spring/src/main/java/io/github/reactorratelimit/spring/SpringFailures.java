@@ -66,9 +66,13 @@ final class SpringFailures implements FailureReader {
             return response(answer);
         }
         Failure known = NETTY ? Netty.meaning(error, begun, refused) : null;
-        if (known != null) {
-            return known;
-        }
+        Failure failure = known == null ? unknown(error, begun) : known;
+        String proxy = begun ? null : Detour.of(error, url);
+        return proxy == null ? failure : failure.atProxy(proxy);
+    }
+
+    /** Of a client that is not Reactor Netty. */
+    private static Failure unknown(Throwable error, boolean begun) {
         Failure failure = plain(error);
         if (begun) {
             return failure == null ? Failure.fatal() : failure;
