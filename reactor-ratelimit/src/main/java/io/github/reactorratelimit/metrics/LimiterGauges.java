@@ -82,7 +82,7 @@ final class LimiterGauges {
     synchronized void show(RateLimiter last) {
         inForce = new InForce(last);
         forget();
-        if (!isThere(waiting)) {
+        if (waiting == null || !metrics.shows(waiting)) {
             // The metrics are what the gauge holds, so that they live as long as the registry has meters of theirs.
             waiting = Gauge.builder("ratelimit.waiting", metrics, all -> waiting())
                     .description("How many wait in line")
@@ -90,16 +90,6 @@ final class LimiterGauges {
                     .strongReference(true)
                     .register(metrics.registry());
         }
-    }
-
-    /** Somebody may have cleared the registry; what is registered twice is warned of. */
-    private boolean isThere(@Nullable Gauge gauge) {
-        return gauge != null
-                && metrics.registry()
-                                .find(gauge.getId().getName())
-                                .tags(gauge.getId().getTags())
-                                .gauge()
-                        != null;
     }
 
     /** The limiter has other limits: those of its keys that are known are shown at once. */

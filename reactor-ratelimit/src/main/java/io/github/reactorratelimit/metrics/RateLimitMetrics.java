@@ -6,6 +6,8 @@ import io.github.reactorratelimit.RetriesExhaustedException;
 import io.github.reactorratelimit.signal.Quota;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
@@ -100,8 +102,16 @@ public final class RateLimitMetrics implements RateLimitListener {
         return registry;
     }
 
+    /** Whether a gauge is registered still: somebody may have cleared the registry, and Micrometer warns of a second one. */
+    boolean shows(Gauge gauge) {
+        Meter.Id id = gauge.getId();
+        return registry.find(id.getName()).tags(id.getTags()).gauge() != null;
+    }
+
     @Override
     public void built(RateLimiter limiter) {
+        used.values().removeIf(before -> !shows(before.gauge()));
+        usage.values().removeIf(before -> !shows(before.gauge()));
         gauges(limiter).show(limiter);
     }
 

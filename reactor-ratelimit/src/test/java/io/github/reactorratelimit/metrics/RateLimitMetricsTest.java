@@ -221,10 +221,12 @@ class RateLimitMetricsTest {
 
     @Test
     void a_limiter_that_is_built_after_the_registry_was_cleared_has_its_gauges() {
-        named("partner").limit(Limit.total(10)).build().tryAcquire();
+        say(named("partner").limit(Limit.total(10)).build(), quota(100, 90).usage(0.9));
         registry.clear();
         RateLimiter after = named("partner").limit(Limit.total(10)).build();
-        after.tryAcquire();
+        say(after, quota(100, 80).usage(0.85));
+        assertThat(gauge("ratelimit.server.remaining")).isCloseTo(0.8, within(1e-9));
+        assertThat(gauge("ratelimit.server.usage")).isEqualTo(0.85);
         assertThat(gauge("ratelimit.waiting")).isZero();
         assertThat(gauge("ratelimit.permits.available")).isEqualTo(9);
     }
