@@ -40,8 +40,8 @@ import reactor.util.context.ContextView;
  * <p>A call is idempotent by its method (RFC 9110, 9.2.2), by an {@code Idempotency-Key} header, or if
  * {@link #idempotent} says so. A body that may be sent once only is recognised, and its outcome handed on: a
  * {@code Publisher} other than a {@code Mono} of a value or of a supplier, a {@code DataBuffer}, a {@code Resource} that is
- * an open stream, what an inserter of your own writes; {@link #replayable} overrules that. Inserters of filters before ours
- * that pass a body on change nothing.
+ * an open stream, a reader or an iterator, what an inserter of your own writes; {@link #replayable} overrules that.
+ * Inserters of filters before ours that pass a body on change nothing.
  *
  * <p>The response that is handed on is untouched, and the permit stays with it until its body is consumed, cancelled or
  * released. A response that is not handed on is released before the call waits: read away up to 2 MiB and 1 s, and its
@@ -52,6 +52,9 @@ import reactor.util.context.ContextView;
  * those of the client: switch the latter off, as with Reactor Netty's {@code disableRetry(true)}. So are redirects: one that
  * the client follows by itself takes no permit of its own, and only the last response is heard. Have that off where limits
  * count, as it is in Reactor Netty and the JDK's client unless set, other than in Jetty's and Apache's; a 3xx is handed on.
+ *
+ * <p>Within {@link io.github.reactorratelimit.PermitSource#use} a request is sent under the permit that is there already:
+ * {@link #under}.
  *
  * <p>Immutable and thread-safe; nothing happens before a response is subscribed, and every subscription is a call of its
  * own. Cancelling cancels the request that is under way, and gives its permit back.
