@@ -54,6 +54,7 @@ final class Dispatch {
     /** The client has a connection and is about to write the request. */
     void begin(ClientHttpRequest writing) {
         begun = true;
+        exchange.sending();
         SpringFailures.watch(writing, () -> refused = true);
     }
 
