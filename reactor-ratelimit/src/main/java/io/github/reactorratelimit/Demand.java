@@ -167,7 +167,8 @@ public final class Demand {
     }
 
     /**
-     * Bounds the wait for a permit; unbounded unless said. A wait already known to be longer fails at once.
+     * Bounds the wait for a permit; unbounded unless said. A wait already known to be longer fails at once. Of a call that is
+     * tried again it bounds the first wait: those after a refusal are bounded by {@link RetryPolicy#deadline}.
      *
      * @param longest not negative; what does not fit 292 years is no bound
      * @return the changed demand

@@ -6,6 +6,8 @@ import io.github.reactorratelimit.RetriesExhaustedException;
 import io.github.reactorratelimit.signal.Quota;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
@@ -55,9 +57,10 @@ import org.jspecify.annotations.Nullable;
  * limit is no longer in force, by {@link RateLimiter#change} or because a limiter of the same name was built. No other meter
  * is ever removed.
  *
- * <p>Reading gauges takes a {@linkplain RateLimiter#snapshot() snapshot} per limiter and scrape: all that are read within a
- * second, of the registry's clock and of limiter time, come from the same one. The two minutes are those of the registry's
- * clock. Thread-safe.
+ * <p>A gauge takes a {@linkplain RateLimiter#snapshot() snapshot} when it is read, so what it shows is how the limiter
+ * stands then. Of a limiter with more than 256 keys, where that is dear, the gauges of a scrape share one: it serves each of
+ * them once, within a second of the registry's clock and of limiter time, so a gauge that is read again is never behind what
+ * it showed before. The two minutes are those of the registry's clock. Thread-safe.
  */
 public final class RateLimitMetrics implements RateLimitListener {
 
@@ -99,8 +102,16 @@ public final class RateLimitMetrics implements RateLimitListener {
         return registry;
     }
 
+    /** Whether a gauge is registered still: somebody may have cleared the registry, and Micrometer warns of a second one. */
+    boolean shows(Gauge gauge) {
+        Meter.Id id = gauge.getId();
+        return registry.find(id.getName()).tags(id.getTags()).gauge() != null;
+    }
+
     @Override
     public void built(RateLimiter limiter) {
+        used.values().removeIf(before -> !shows(before.gauge()));
+        usage.values().removeIf(before -> !shows(before.gauge()));
         gauges(limiter).show(limiter);
     }
 
