@@ -179,7 +179,8 @@ public final class RateLimitFilter implements ExchangeFilterFunction {
      */
     public static Consumer<Map<String, Object>> demand(UnaryOperator<Demand> change) {
         Objects.requireNonNull(change, "demand");
-        return attributes -> attributes.merge(DEMAND, change, (before, now) -> Calls.then(Calls.asChange(before), change));
+        return attributes ->
+                attributes.merge(DEMAND, change, (before, now) -> Calls.then(Calls.asChange(before), change));
     }
 
     /**
@@ -192,7 +193,8 @@ public final class RateLimitFilter implements ExchangeFilterFunction {
     public static Function<Context, Context> demandInContext(UnaryOperator<Demand> change) {
         Objects.requireNonNull(change, "demand");
         return context -> context.put(
-                DEMAND, context.hasKey(DEMAND) ? Calls.then(Calls.asChange(context.<Object>get(DEMAND)), change) : change);
+                DEMAND,
+                context.hasKey(DEMAND) ? Calls.then(Calls.asChange(context.<Object>get(DEMAND)), change) : change);
     }
 
     /**
@@ -249,9 +251,7 @@ public final class RateLimitFilter implements ExchangeFilterFunction {
             Object attempt = request.attributes().get(ATTEMPT);
             Calls under = attempt == null ? calls : new Calls.Permitted(Calls.asAttempt(attempt));
             return under.send(
-                    request,
-                    context,
-                    (exchange, lends) -> new Dispatch(exchange, request, told, lends).through(next));
+                    request, context, (exchange, lends) -> new Dispatch(exchange, request, told, lends).through(next));
         });
     }
 
