@@ -49,7 +49,7 @@ final class BareItem {
             case '?' -> flag();
             case '@' -> date();
             case '%' -> displayString();
-            default -> isDigit(c) || c == '-' ? number() : (c == '*' || isAlpha(c)) && token();
+            default -> isNumberStart(c) ? number() : isTokenStart(c) && token();
         };
         kind = wellFormed ? kind : Kind.NONE;
         return wellFormed;
@@ -199,6 +199,14 @@ final class BareItem {
             plain.append(text.charAt(i));
         }
         return plain.toString();
+    }
+
+    private static boolean isNumberStart(char c) {
+        return isDigit(c) || c == '-';
+    }
+
+    private static boolean isTokenStart(char c) {
+        return isAlpha(c) || c == '*';
     }
 
     private static boolean isAlpha(char c) {
