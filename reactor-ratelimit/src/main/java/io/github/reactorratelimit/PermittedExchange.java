@@ -45,14 +45,16 @@ final class PermittedExchange implements Exchange, Layers.Mark {
                 ? Mono.defer(() -> {
                     PermittedExchange exchange = new PermittedExchange(shown);
                     return permits.doOnNext(exchange::granted)
-                            .flatMap(granted -> Mono.<T>from(exchange.opened(use)).contextWrite(exchange::seen))
+                            .flatMap(granted ->
+                                    Mono.<T>from(exchange.opened(use)).contextWrite(exchange::seen))
                             .doOnNext(answer -> exchange.answered = true)
                             .doFinally(exchange::ended);
                 })
                 : Flux.defer(() -> {
                     PermittedExchange exchange = new PermittedExchange(shown);
                     return permits.doOnNext(exchange::granted)
-                            .flatMapMany(granted -> Flux.<T>from(exchange.opened(use)).contextWrite(exchange::seen))
+                            .flatMapMany(granted ->
+                                    Flux.<T>from(exchange.opened(use)).contextWrite(exchange::seen))
                             .doOnNext(answer -> exchange.answered = true)
                             .doFinally(exchange::ended);
                 });

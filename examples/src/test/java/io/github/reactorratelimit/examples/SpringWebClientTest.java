@@ -112,11 +112,10 @@ class SpringWebClientTest {
                 .build();
         List<PermitSource> asked = new ArrayList<>();
         for (int i = 0; i < 2; i++) {
-            SpringWebClient.ask(
-                            PermitSource.firstWithin(Duration.ZERO, large, small), client, source -> {
-                                asked.add(source);
-                                return "really?";
-                            })
+            SpringWebClient.ask(PermitSource.firstWithin(Duration.ZERO, large, small), client, source -> {
+                        asked.add(source);
+                        return "really?";
+                    })
                     .block();
         }
         assertThat(asked).containsExactly(large, small);

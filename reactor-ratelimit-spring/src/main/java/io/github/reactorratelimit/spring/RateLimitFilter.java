@@ -56,8 +56,13 @@ import reactor.util.context.ContextView;
  * <p>Within {@link io.github.reactorratelimit.PermitSource#use} a request is sent under the permit that is there already:
  * {@link #under}.
  *
+ * <p>A call without a permit in time fails with {@link io.github.reactorratelimit.RateLimitedException} or
+ * {@link io.github.reactorratelimit.QueueFullException}, one that is given up with
+ * {@link io.github.reactorratelimit.RetriesExhaustedException}; every other failure is the client's own.
+ *
  * <p>Immutable and thread-safe; nothing happens before a response is subscribed, and every subscription is a call of its
- * own. Cancelling cancels the request that is under way, and gives its permit back.
+ * own. One that waited goes on on the thread that made room for it, or on the limiter's scheduler. Cancelling cancels the
+ * request that is under way, and gives its permit back.
  */
 public final class RateLimitFilter implements ExchangeFilterFunction {
 
@@ -179,7 +184,8 @@ public final class RateLimitFilter implements ExchangeFilterFunction {
      */
     public static Consumer<Map<String, Object>> demand(UnaryOperator<Demand> change) {
         Objects.requireNonNull(change, "demand");
-        return attributes -> attributes.merge(DEMAND, change, (before, now) -> Calls.then(Calls.asChange(before), change));
+        return attributes ->
+                attributes.merge(DEMAND, change, (before, now) -> Calls.then(Calls.asChange(before), change));
     }
 
     /**
@@ -192,7 +198,8 @@ public final class RateLimitFilter implements ExchangeFilterFunction {
     public static Function<Context, Context> demandInContext(UnaryOperator<Demand> change) {
         Objects.requireNonNull(change, "demand");
         return context -> context.put(
-                DEMAND, context.hasKey(DEMAND) ? Calls.then(Calls.asChange(context.<Object>get(DEMAND)), change) : change);
+                DEMAND,
+                context.hasKey(DEMAND) ? Calls.then(Calls.asChange(context.<Object>get(DEMAND)), change) : change);
     }
 
     /**
@@ -249,9 +256,7 @@ public final class RateLimitFilter implements ExchangeFilterFunction {
             Object attempt = request.attributes().get(ATTEMPT);
             Calls under = attempt == null ? calls : new Calls.Permitted(Calls.asAttempt(attempt));
             return under.send(
-                    request,
-                    context,
-                    (exchange, lends) -> new Dispatch(exchange, request, told, lends).through(next));
+                    request, context, (exchange, lends) -> new Dispatch(exchange, request, told, lends).through(next));
         });
     }
 

@@ -120,7 +120,8 @@ class BodiesTest {
                 BodyInserters.fromResource(stream()),
                 BodyInserters.fromMultipartData(form(stream()).build()),
                 BodyInserters.fromMultipartData(asyncForm().build()),
-                BodyInserters.fromMultipartData(new LinkedMultiValueMap<>(Map.of("file", List.of(new HttpEntity<>(uploaded()))))),
+                BodyInserters.fromMultipartData(
+                        new LinkedMultiValueMap<>(Map.of("file", List.of(new HttpEntity<>(uploaded()))))),
                 BodyInserters.fromMultipartData(form(uploaded()).build()),
                 (request, context) -> request.writeWith(buffer()));
     }

@@ -30,7 +30,8 @@ class DetourTest {
         "/x,                          base.example/10.0.0.1:80,    "
     })
     void it_is_told_by_the_address_in_the_clients_exception(URI url, String address, String proxy) {
-        Throwable refused = new ConnectException("finishConnect(..) failed with error(-111): Connection refused: " + address);
+        Throwable refused =
+                new ConnectException("finishConnect(..) failed with error(-111): Connection refused: " + address);
         assertThat(Detour.of(refused, url)).isEqualTo(proxy);
         assertThat(Detour.of(new IOException(new NoRouteToHostException("No route to host: " + address)), url))
                 .isEqualTo(proxy);
@@ -41,6 +42,7 @@ class DetourTest {
         URI url = URI.create("http://api.example/x");
         assertThat(Detour.of(new ConnectException(), url)).isNull();
         assertThat(Detour.of(new ConnectException("Connection refused"), url)).isNull();
-        assertThat(Detour.of(new IOException("reset: proxy.example/10.0.0.1:3128"), url)).isNull();
+        assertThat(Detour.of(new IOException("reset: proxy.example/10.0.0.1:3128"), url))
+                .isNull();
     }
 }

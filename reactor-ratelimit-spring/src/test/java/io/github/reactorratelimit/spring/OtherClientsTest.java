@@ -180,8 +180,7 @@ class OtherClientsTest {
     void a_connection_that_is_refused_was_not_sent_and_a_post_is_tried_again() {
         try (Wire wire = Wire.always(Reply.ok())) {
             wire.server.dispose();
-            assertThat(Wire.failure(
-                            Wire.answer(client(wire).post().uri("/x").bodyValue("order"))))
+            assertThat(Wire.failure(Wire.answer(client(wire).post().uri("/x").bodyValue("order"))))
                     .isInstanceOfSatisfying(RetriesExhaustedException.class, exhausted -> {
                         assertThat(exhausted.attempts()).isEqualTo(3);
                         assertThat(exhausted.mayHaveBeenSent()).isFalse();

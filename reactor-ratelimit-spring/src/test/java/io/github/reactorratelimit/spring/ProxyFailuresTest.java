@@ -127,7 +127,8 @@ class ProxyFailuresTest {
         server.dispose();
         WebClient.Builder direct = WebClient.builder()
                 .baseUrl(server.baseUrl())
-                .clientConnector(new ReactorClientHttpConnector(HttpClient.create(pool).disableRetry(true)));
+                .clientConnector(
+                        new ReactorClientHttpConnector(HttpClient.create(pool).disableRetry(true)));
         assertThat(Wire.failure(call(direct))).isInstanceOf(RetriesExhaustedException.class);
         assertThat(told).isEmpty();
     }

@@ -169,8 +169,7 @@ class RateLimitExceptionHandlerTest {
 
     @Test
     void a_limiter_whose_store_is_out_of_order_becomes_503() {
-        RateLimiter shared =
-                RateLimiter.named("shared").limit(Limit.total(5)).build(new Broken());
+        RateLimiter shared = RateLimiter.named("shared").limit(Limit.total(5)).build(new Broken());
         ResponseEntity<String> answer = answerOf(exchange -> within(shared, ofSeconds(1)));
         assertThat(answer.getStatusCode().value()).isEqualTo(503);
         assertThat(answer.getHeaders().getFirst("Retry-After")).isNull();

@@ -29,6 +29,7 @@ import org.springframework.web.reactive.function.client.WebClient;
 import org.springframework.web.reactive.function.client.support.WebClientAdapter;
 import org.springframework.web.service.annotation.GetExchange;
 import org.springframework.web.service.invoker.HttpServiceProxyFactory;
+import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
@@ -62,11 +63,13 @@ class UnderPermitTest {
     void a_filter_of_the_attempt_does_the_same_for_a_client_without_one() {
         try (Wire wire = Wire.script(REFUSAL, Reply.ok().body("done"))) {
             Mono<String> call = calls(wire)
-                    .use(source -> GET, attempt -> answer(wire.plain()
-                            .filter(RateLimitFilter.of(attempt).attemptHeader("X-Attempt"))
-                            .build()
-                            .get()
-                            .uri("/x")));
+                    .use(
+                            source -> GET,
+                            attempt -> answer(wire.plain()
+                                    .filter(RateLimitFilter.of(attempt).attemptHeader("X-Attempt"))
+                                    .build()
+                                    .get()
+                                    .uri("/x")));
             assertThat(call.block(Wire.PATIENCE)).isEqualTo("200 done");
             assertThat(wire.log().entries())
                     .extracting(entry -> entry.header("X-Attempt"))
@@ -81,8 +84,9 @@ class UnderPermitTest {
         try (Wire wire = Wire.always(Reply.ok().body("done"))) {
             List<Long> inFlight = new CopyOnWriteArrayList<>();
             Mono<String> call = calls(wire)
-                    .use(source -> GET, attempt -> under(attempt, wire.client)
-                            .doOnNext(text -> inFlight.add(wire.inFlight())));
+                    .use(
+                            source -> GET,
+                            attempt -> under(attempt, wire.client).doOnNext(text -> inFlight.add(wire.inFlight())));
             assertThat(call.block(Wire.PATIENCE)).isEqualTo("200 done");
             assertThat(inFlight).containsExactly(1L);
             wire.assertIdle();
@@ -97,14 +101,15 @@ class UnderPermitTest {
         PermitSource llm = PermitSource.firstWithin(Duration.ZERO, large, small);
         ServiceRules rules = ServiceRules.create().reply("/x", Reply.ok());
         try (Wire wire = Wire.to(rules)) {
-            Flux<String> asked = Flux.range(0, 3).concatMap(n -> llm.use(
-                    source -> Demand.one(),
-                    attempt -> answer(wire.client
-                                    .post()
-                                    .uri("/x")
-                                    .attributes(RateLimitFilter.under(attempt))
-                                    .bodyValue(String.valueOf(models.get(attempt.source()))))
-                            .doOnNext(text -> attempt.settle("requests", 1))));
+            Flux<String> asked = Flux.range(0, 3)
+                    .concatMap(n -> llm.use(
+                            source -> Demand.one(),
+                            attempt -> answer(wire.client
+                                            .post()
+                                            .uri("/x")
+                                            .attributes(RateLimitFilter.under(attempt))
+                                            .bodyValue(String.valueOf(models.get(attempt.source()))))
+                                    .doOnNext(text -> attempt.settle("requests", 1))));
             assertThat(asked.collectList().block(Wire.PATIENCE)).hasSize(3);
             assertThat(wire.log().entries())
                     .extracting(entry -> entry.request().body())
@@ -159,11 +164,13 @@ class UnderPermitTest {
     void a_body_that_may_be_gone_is_sent_once() {
         try (Wire wire = Wire.script(REFUSAL.body("later"), Reply.ok())) {
             Mono<String> call = calls(wire)
-                    .use(source -> GET, attempt -> answer(wire.client
-                            .put()
-                            .uri("/x")
-                            .attributes(RateLimitFilter.under(attempt))
-                            .body(Flux.just("a", "b"), String.class)));
+                    .use(
+                            source -> GET,
+                            attempt -> answer(wire.client
+                                    .put()
+                                    .uri("/x")
+                                    .attributes(RateLimitFilter.under(attempt))
+                                    .body(Flux.just("a", "b"), String.class)));
             assertThat(call.block(Wire.PATIENCE)).isEqualTo("429 later");
             wire.assertIdle();
         }
@@ -173,11 +180,13 @@ class UnderPermitTest {
     void a_source_of_somebody_elses_has_its_permit_used_settled_and_given_back() {
         TestPermitSource source = TestPermitSource.granting();
         try (Wire wire = Wire.always(Reply.ok().body("done"))) {
-            Mono<String> call = source.use(asked -> GET, attempt -> under(attempt, wire.client)
-                    .flatMap(text -> Mono.deferContextual(context -> {
-                        RateLimitContext.exchange(context).settle("tokens", 5);
-                        return Mono.just(text + " in attempt " + RateLimitContext.attempt(context));
-                    })));
+            Mono<String> call = source.use(
+                    asked -> GET,
+                    attempt -> under(attempt, wire.client)
+                            .flatMap(text -> Mono.deferContextual(context -> {
+                                RateLimitContext.exchange(context).settle("tokens", 5);
+                                return Mono.just(text + " in attempt " + RateLimitContext.attempt(context));
+                            })));
             assertThat(call.block(Wire.PATIENCE)).isEqualTo("200 done in attempt 1");
             PermitAsk ask = source.asks().get(0);
             assertThat(ask.isSent()).isTrue();
@@ -185,6 +194,44 @@ class UnderPermitTest {
             assertThat(ask.settled()).containsEntry("tokens", 5L);
             assertThat(ask.isReleased()).isTrue();
             assertThat(wire.taken()).isZero();
+        }
+    }
+
+    @Test
+    void a_caller_who_leaves_leaves_nothing_behind_wherever_the_request_is() {
+        Reply stalling = Reply.ok().body("0123456789").slowly(2, Duration.ofHours(1));
+        for (Reply reply :
+                List.of(Reply.hang(), stalling, REFUSAL.body("0123456789").slowly(2, Duration.ofHours(1)))) {
+            try (Wire wire = Wire.always(reply)) {
+                Disposable call = calls(wire)
+                        .use(source -> GET, attempt -> under(attempt, wire.client))
+                        .subscribe();
+                Wire.await(() -> wire.wire() == 1);
+                assertThat(wire.inFlight()).isEqualTo(1);
+                call.dispose();
+                wire.assertIdle();
+                Wire.await(() -> wire.server.openConnections() == 0);
+            }
+        }
+    }
+
+    @Test
+    void of_a_stream_of_values_the_permit_is_held_to_the_last() {
+        try (Wire wire = Wire.script(REFUSAL, Reply.ok().body("a\nb"))) {
+            Flux<String> call = calls(wire)
+                    .useMany(
+                            source -> GET,
+                            attempt -> wire.client
+                                    .get()
+                                    .uri("/x")
+                                    .attributes(RateLimitFilter.under(attempt))
+                                    .retrieve()
+                                    .bodyToFlux(String.class)
+                                    .doOnNext(
+                                            line -> assertThat(wire.inFlight()).isEqualTo(1)));
+            assertThat(call.collectList().block(Wire.PATIENCE)).containsExactly("a", "b");
+            assertThat(wire.taken()).isEqualTo(2);
+            wire.assertIdle();
         }
     }
 

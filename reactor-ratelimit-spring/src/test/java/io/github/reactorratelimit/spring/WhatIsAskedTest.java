@@ -177,7 +177,8 @@ class WhatIsAskedTest {
         "/a%2Fb/{id},        c%2Fd,  /v1/a%2Fb/c%2Fd",
         "/a%20b%2F/{id},     %25,    /v1/a%20b%2F/%25"
     })
-    void it_is_known_again_where_nothing_is_encoded_and_slashes_come_encoded(String template, String value, String path) {
+    void it_is_known_again_where_nothing_is_encoded_and_slashes_come_encoded(
+            String template, String value, String path) {
         DefaultUriBuilderFactory raw = new DefaultUriBuilderFactory("http://h/v1/");
         raw.setEncodingMode(DefaultUriBuilderFactory.EncodingMode.NONE);
         WebClient client = client().mutate().uriBuilderFactory(raw).build();
@@ -192,7 +193,8 @@ class WhatIsAskedTest {
         TemplatePath template = TemplatePath.of("/{a}-{b}-{c}-{d}-{e}/x");
         assertThat(template.isOf("/" + "-".repeat(5_000))).isFalse();
         assertThat(template.isOf("/" + "-".repeat(5_000) + "/x")).isTrue();
-        assertThat(TemplatePath.of("{base}/{a:.*}/{b:.*}/{c:.*}/x").isOf("/".repeat(5_000) + "y")).isFalse();
+        assertThat(TemplatePath.of("{base}/{a:.*}/{b:.*}/{c:.*}/x").isOf("/".repeat(5_000) + "y"))
+                .isFalse();
     }
 
     @Test
