@@ -82,7 +82,9 @@ final class Cooldowns {
             answered(now, leaf, ticket.generation);
         }
         Duration delay = signal.delay();
-        return delay == null || !isExhausted(signal) ? null : emptied(now, leaf, ticket.sentAt, signal, Exact.nanos(delay));
+        return delay == null || !isExhausted(signal)
+                ? null
+                : emptied(now, leaf, ticket.sentAt, signal, Exact.nanos(delay));
     }
 
     private Node about(Node leaf, RateLimitSignal signal) {

@@ -6,6 +6,7 @@ import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -212,6 +213,15 @@ public final class Demand {
             }
         }
         return 0;
+    }
+
+    /**
+     * The units that it costs something in, besides {@link Limit#REQUESTS}.
+     *
+     * @return the units, as they were named; empty for none
+     */
+    public List<String> units() {
+        return List.of(units);
     }
 
     /**

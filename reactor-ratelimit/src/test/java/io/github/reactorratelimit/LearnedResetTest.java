@@ -82,9 +82,8 @@ class LearnedResetTest {
             }
             Duration reset = told.of(resetAt - now);
             Quota quota = new Quota("", "requests", 5, 5 - used, -1, reset, null, null);
-            RateLimitSignal.Builder signal = RateLimitSignal.of(refused ? 429 : 200)
-                    .throttled(refused)
-                    .quotas(List.of(quota));
+            RateLimitSignal.Builder signal =
+                    RateLimitSignal.of(refused ? 429 : 200).throttled(refused).quotas(List.of(quota));
             return used < 5 ? signal.build() : signal.delay(reset).build();
         }
     }
@@ -93,13 +92,14 @@ class LearnedResetTest {
     private Duration send(RateLimiter limiter, Server server, int calls) {
         List<Duration> answered = new ArrayList<>();
         for (int i = 0; i < calls; i++) {
-            limiter.acquire(Demand.one()).subscribe(permit -> way(() -> {
-                RateLimitSignal signal = server.answer();
-                way(() -> {
-                    answered.add(time.elapsed());
-                    permit.complete(signal);
-                });
-            }));
+            limiter.acquire(Demand.one())
+                    .subscribe(permit -> way(() -> {
+                        RateLimitSignal signal = server.answer();
+                        way(() -> {
+                            answered.add(time.elapsed());
+                            permit.complete(signal);
+                        });
+                    }));
         }
         time.runTo(ofSeconds(400));
         assertThat(answered).hasSize(calls);
@@ -112,7 +112,12 @@ class LearnedResetTest {
 
     @ParameterizedTest
     @CsvSource({
-        "CUT_OFF, false", "ROUNDED, false", "ROUNDED_UP, false", "CUT_OFF, true", "ROUNDED, true", "ROUNDED_UP, true"
+        "CUT_OFF, false",
+        "ROUNDED, false",
+        "ROUNDED_UP, false",
+        "CUT_OFF, true",
+        "ROUNDED, true",
+        "ROUNDED_UP, true"
     })
     void whole_seconds_cost_no_refusal_and_at_most_a_second_per_window_however_they_come_about(
             Told told, boolean aligned) {

@@ -211,7 +211,9 @@ class LearningTest {
         assertThat(releasing.isGranted()).isTrue();
         last.add(time.ask(limiter));
         last.add(time.ask(limiter));
-        assertThat(last.stream().filter(Asked::isGranted)).as("three were left, and two are used").hasSize(1);
+        assertThat(last.stream().filter(Asked::isGranted))
+                .as("three were left, and two are used")
+                .hasSize(1);
     }
 
     @Test

@@ -179,15 +179,20 @@ class SharedQuotaTurnsTest {
         for (int i = 0; i < 3_000; i++) {
             running.add(call(admission, user("u" + i % keys)));
         }
-        long before = admission.evaluations();
+        long before = admission.controls().evaluations();
         long granted = running.stream().filter(call -> call.granted).count();
         assertThat(granted).isEqualTo(5);
         time.runTo(ofSeconds(10));
-        Call asking = running.stream().filter(call -> call.granted).skip(5).findFirst().orElseThrow();
-        admission.hear(asking, shared(2_500), 0, true);
+        Call asking = running.stream()
+                .filter(call -> call.granted)
+                .skip(5)
+                .findFirst()
+                .orElseThrow();
+        admission.answers().hear(asking, shared(2_500), 0, true);
         granted = running.stream().filter(call -> call.granted).count() - granted;
         assertThat(granted).isEqualTo(2_501 - 5);
-        assertThat((double) (admission.evaluations() - before) / granted).isLessThan(10);
+        assertThat((double) (admission.controls().evaluations() - before) / granted)
+                .isLessThan(10);
     }
 
     private static Demand route(String route) {

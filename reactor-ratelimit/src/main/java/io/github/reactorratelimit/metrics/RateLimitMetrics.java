@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.metrics;
 
+import io.github.reactorratelimit.Limit;
 import io.github.reactorratelimit.RateLimitListener;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RetriesExhaustedException;
@@ -44,12 +45,14 @@ import org.jspecify.annotations.Nullable;
  *     last two minutes; 1 if it said nothing</td><td>{@code endpoint}</td></tr>
  * <tr><td>{@code ratelimit.server.usage}</td><td>gauge: the highest usage figure that a server gave, by which it throttles
  *     softly before it refuses, of the last two minutes; 0.8 is 80 %, 0 if it gave none</td><td>{@code endpoint}</td></tr>
+ * <tr><td>{@code ratelimit.spent}</td><td>gauge: what permits cost in all in a unit other than requests, such as tokens or
+ *     micro-dollars: what was asked for, as it was corrected since</td><td>{@code endpoint}, {@code unit}</td></tr>
  * <tr><td>{@code ratelimit.proxy.failures}</td><td>counter: attempts that a proxy did not let through</td>
  *     <td>{@code proxy}: host and port</td></tr>
  * </table>
  *
  * <p>Tags are bounded: {@code endpoint} is a value or pattern that the limiter was configured with, {@code all} for a limit
- * that counts all endpoints together, else {@code other}; of limits and proxies the first hundred are told apart, the
+ * that counts all endpoints together, else {@code other}; of limits, units and proxies the first hundred are told apart, the
  * others are {@code other}. Tokens, users and paths are never in a tag.
  *
  * <p>Gauges of two limiters of one name show the one that was built last; those of a limiter that is gone or disposed show
@@ -71,9 +74,11 @@ public final class RateLimitMetrics implements RateLimitListener {
 
     private final MeterRegistry registry;
     private final Bounded proxies = new Bounded();
+    private final Bounded units = new Bounded();
     private final Map<String, LimiterGauges> gauges = new ConcurrentHashMap<>();
     private final Map<Tags, Highest> used = new ConcurrentHashMap<>();
     private final Map<Tags, Highest> usage = new ConcurrentHashMap<>();
+    private final Map<Tags, Spent> spent = new ConcurrentHashMap<>();
 
     private RateLimitMetrics(MeterRegistry registry) {
         this.registry = registry;
@@ -112,6 +117,7 @@ public final class RateLimitMetrics implements RateLimitListener {
     public void built(RateLimiter limiter) {
         used.values().removeIf(before -> !shows(before.gauge()));
         usage.values().removeIf(before -> !shows(before.gauge()));
+        spent.values().removeIf(before -> !shows(before.gauge()));
         gauges(limiter).show(limiter);
     }
 
@@ -131,6 +137,30 @@ public final class RateLimitMetrics implements RateLimitListener {
         if (shown != null) {
             shown.meet(endpoint(who.endpoint()));
         }
+        for (String unit : who.demand().units()) {
+            spend(who, unit, who.demand().cost(unit));
+        }
+    }
+
+    @Override
+    public void settled(Subject who, String unit, long asked, long actual) {
+        if (!unit.equals(Limit.REQUESTS)) {
+            spend(who, unit, actual - asked);
+        }
+    }
+
+    @Override
+    public void released(Subject who, Duration held, Ending ending) {
+        if (ending == Ending.REFUNDED) {
+            for (String unit : who.demand().units()) {
+                spend(who, unit, -who.demand().cost(unit));
+            }
+        }
+    }
+
+    private void spend(Subject who, String unit, long cost) {
+        Tags tags = tags(who.limiter(), who.endpoint()).and("unit", units.bound(unit));
+        spent.computeIfAbsent(tags, added -> new Spent(this, added)).add(cost);
     }
 
     @Override

@@ -67,8 +67,7 @@ final class Families {
 
     // RateLimit-Limit: 100, 100;w=60 is the limit in force and the policies behind it (drafts 00 to 03)
     private static void leftOver(Meter first, Meter other) {
-        other.after.clear();
-        other.at.clear();
+        other.clearReset();
         if (other.limit < 0 || !other.window.known) {
             other.dropped = true;
         } else if (other.limit == first.limit) {

@@ -66,9 +66,7 @@ final class IetfFields {
         if (!field.member()) {
             return;
         }
-        String name = field.item == StructuredField.Item.STRING || field.item == StructuredField.Item.TOKEN
-                ? field.text()
-                : null;
+        String name = field.name();
         long remaining = -1;
         long afterSeconds = -1;
         String partition = null;
@@ -172,7 +170,7 @@ final class IetfFields {
         if (!field.member()) {
             return null;
         }
-        String name = field.text();
+        String name = field.name();
         long limit = field.count();
         long windowSeconds = -1;
         String partition = null;

@@ -74,9 +74,9 @@ final class Verdict {
         long nowMillis = Long.MIN_VALUE;
         for (int i = 0; i < meters.size(); i++) {
             Meter meter = meters.get(i);
-            if (meter.after.known) {
-                // the delta needs no clock: it beats the absolute form
-                meter.reset.longest(meter.after);
+            if (meter.after.known || meter.delta.known) {
+                // a delta needs no clock: it beats the absolute form, and what is called one beats what looks like one
+                meter.reset.longest(meter.after.known ? meter.after : meter.delta);
             } else if (meter.at.known) {
                 nowMillis = nowMillis == Long.MIN_VALUE ? reading.serverNow() : nowMillis;
                 meter.reset.longestUntil(meter.at, nowMillis);

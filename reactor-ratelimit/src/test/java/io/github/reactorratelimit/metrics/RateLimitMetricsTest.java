@@ -440,6 +440,23 @@ class RateLimitMetricsTest {
     private int calls;
 
     @Test
+    void what_calls_cost_in_a_unit_is_added_up_as_it_is_corrected_and_given_back() {
+        RateLimiter limiter =
+                spec().limit(Limit.of(1_000, ofMinutes(1)).unit("tokens")).build();
+        Demand call = Demand.one().cost("tokens", 100);
+        limiter.acquire(call).subscribe(permit -> permit.settle("tokens", 40));
+        limiter.acquire(call).subscribe(permit -> permit.settle("tokens", 130));
+        limiter.tryAcquire(call.cost("micro-dollars", 7));
+        limiter.calls().exchange(call, exchange -> Mono.never()).subscribe().dispose();
+
+        assertThat(gauge("ratelimit.spent", "limiter", "partner", "unit", "tokens"))
+                .isEqualTo(270);
+        assertThat(gauge("ratelimit.spent", "unit", "micro-dollars")).isEqualTo(7);
+        assertThat(registry.find("ratelimit.spent").tag("unit", "requests").gauge())
+                .isNull();
+    }
+
+    @Test
     void what_the_server_says_is_shown_at_its_lowest_and_forgotten_after_two_minutes() {
         RateLimiter limiter = twoEndpoints().build();
         say(limiter, quota(5, 4));
