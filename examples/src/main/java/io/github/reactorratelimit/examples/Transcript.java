@@ -133,7 +133,8 @@ final class Transcript {
             }
             named |= isStatus(line);
         }
-        kept.removeIf(line -> line.isBlank() || REQUEST_LINE.matcher(line.strip()).matches());
+        kept.removeIf(
+                line -> line.isBlank() || REQUEST_LINE.matcher(line.strip()).matches());
         return kept;
     }
 
@@ -184,8 +185,8 @@ final class Transcript {
         if (names.size() < 2 || names.size() % 2 != 0 || valued) {
             return lines;
         }
-        List<String> pairs = new ArrayList<>(
-                lines.stream().filter(Transcript::isStatus).toList());
+        List<String> pairs =
+                new ArrayList<>(lines.stream().filter(Transcript::isStatus).toList());
         for (int i = 0; i < names.size(); i += 2) {
             String name = names.get(i).replaceFirst(" *:$", "");
             pairs.add(name + ": " + names.get(i + 1));

@@ -43,15 +43,14 @@ final class BareItem {
         negative = false;
         escaped = false;
         from = scan.position;
-        boolean wellFormed =
-                switch (c) {
-                    case '"' -> string();
-                    case ':' -> bytes();
-                    case '?' -> flag();
-                    case '@' -> date();
-                    case '%' -> displayString();
-                    default -> isDigit(c) || c == '-' ? number() : (c == '*' || isAlpha(c)) && token();
-                };
+        boolean wellFormed = switch (c) {
+            case '"' -> string();
+            case ':' -> bytes();
+            case '?' -> flag();
+            case '@' -> date();
+            case '%' -> displayString();
+            default -> isDigit(c) || c == '-' ? number() : (c == '*' || isAlpha(c)) && token();
+        };
         kind = wellFormed ? kind : Kind.NONE;
         return wellFormed;
     }

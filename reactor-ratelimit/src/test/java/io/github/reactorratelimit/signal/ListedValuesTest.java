@@ -184,8 +184,8 @@ class ListedValuesTest {
     void a_date_that_says_nothing_is_no_clock_even_where_no_other_was_read_before(String date)
             throws InterruptedException {
         AtomicReference<Duration> wait = new AtomicReference<>();
-        Thread fresh = new Thread(
-                () -> wait.set(read(429, "Date", date, "X-RateLimit-Reset", "1767225630").delay()));
+        Thread fresh = new Thread(() -> wait.set(
+                read(429, "Date", date, "X-RateLimit-Reset", "1767225630").delay()));
         fresh.start();
         fresh.join();
 

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
-
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -443,9 +442,7 @@ class VendorBodiesTest {
     @Test
     void an_exact_figure_of_discords_body_takes_the_place_of_the_rounded_one_and_of_no_reset() {
         String body = json("{'retry_after':64.57,'global':false}");
-        String[] head = {
-            "Retry-After", "65", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset-After", "64.57"
-        };
+        String[] head = {"Retry-After", "65", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset-After", "64.57"};
 
         assertThat(heard(Dialects.discord(), 429, body, head).delay()).isEqualTo(Duration.ofMillis(64_570));
         head[5] = "64.8";
@@ -475,8 +472,8 @@ class VendorBodiesTest {
 
     @Test
     void an_empty_quota_of_github_without_a_reset_is_its_primary_limit() {
-        RateLimitSignal primary = Dialects.gitHub()
-                .read(403, Headers.of("x-ratelimit-limit", "60", "x-ratelimit-remaining", "0"), 0);
+        RateLimitSignal primary =
+                Dialects.gitHub().read(403, Headers.of("x-ratelimit-limit", "60", "x-ratelimit-remaining", "0"), 0);
 
         assertThat(primary.delay()).isEqualTo(MINUTE);
         assertThat(primary.reason()).startsWith("GitHub's limit without a hint");
@@ -501,8 +498,7 @@ class VendorBodiesTest {
         assertThat(Dialects.anthropic()
                         .read(
                                 429,
-                                Headers.of(
-                                        status, "rejected", status, "", "anthropic-ratelimit-unified-reset", "600"),
+                                Headers.of(status, "rejected", status, "", "anthropic-ratelimit-unified-reset", "600"),
                                 0)
                         .delay())
                 .isEqualTo(Duration.ofSeconds(600));
