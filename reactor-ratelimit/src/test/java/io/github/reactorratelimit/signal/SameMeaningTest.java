@@ -34,7 +34,9 @@ class SameMeaningTest {
         "",
         "-5"
     };
-    private static final String[] HINTS = {"0", "5", "1.5", "30s", "Tue, 14 Nov 2023 22:14:10 GMT", "x", "-1", "5, 9", "x, 7"};
+    private static final String[] HINTS = {
+        "0", "5", "1.5", "30s", "Tue, 14 Nov 2023 22:14:10 GMT", "x", "-1", "5, 9", "x, 7"
+    };
     private static final String[] LISTS = {
         "\"a\";r=0;t=5", "\"b\";r=0;t=50", "\"c\";r=3;t=70", "\"a\";r=0", "\"x", "limit=5, remaining=0, reset=9"
     };
@@ -144,7 +146,8 @@ class SameMeaningTest {
     @Test
     void with_a_field_that_breaks_the_grammar() {
         meansTheSame(lines -> {
-            Line broken = new Line(any("RateLimit", "RateLimit-Policy"), any("\"x", "a b", ",", "", "=", "\"z\" ;r=0;t=9"));
+            Line broken =
+                    new Line(any("RateLimit", "RateLimit-Policy"), any("\"x", "a b", ",", "", "=", "\"z\" ;r=0;t=9"));
             lines.add(random.nextInt(lines.size() + 1), broken);
             return lines;
         });
