@@ -501,7 +501,7 @@ class VendorBodiesTest {
                                 Headers.of(status, "rejected", status, "", "anthropic-ratelimit-unified-reset", "600"),
                                 0)
                         .delay())
-                .isEqualTo(Duration.ofSeconds(600));
+                .isEqualTo(Duration.ofMinutes(10));
     }
 
     @Test
