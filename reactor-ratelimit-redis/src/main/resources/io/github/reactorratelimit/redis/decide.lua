@@ -260,7 +260,7 @@ function bucket.stop(limit, from, till)
 end
 
 function bucket.full(limit)
-  return limit.arrival + 1
+  return limit.rest > 0 and limit.arrival + 1 or limit.arrival
 end
 
 function flight.read(limit)

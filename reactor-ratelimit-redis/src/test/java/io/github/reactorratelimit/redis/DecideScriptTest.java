@@ -412,7 +412,7 @@ class DecideScriptTest {
                             .askFor(0, 1, 1, 0)
                             .askFor(0, 2, 1, 0)
                             .at(T + SECOND, redis))
-                    .containsExactly(T + SECOND, 0L, 0L, 0L, 0L, 1L, 3L, 9 * SECOND, 0L, 0L, 0L, 2L, 8L, SECOND + 1);
+                    .containsExactly(T + SECOND, 0L, 0L, 0L, 0L, 1L, 3L, 9 * SECOND, 0L, 0L, 0L, 2L, 8L, SECOND);
         }
     }
 }
