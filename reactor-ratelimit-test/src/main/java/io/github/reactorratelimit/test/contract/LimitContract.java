@@ -158,8 +158,12 @@ public abstract class LimitContract {
                 books.take(cost);
                 long left = most - cost;
                 assertThat(books.state().available()).isEqualTo(left);
-                assertThat(books.grants(left + 1)).as("%s of %s", left + 1, left).isFalse();
-                assertThat(left == 0 || books.grants(left)).as("all that is left").isTrue();
+                assertThat(books.grants(left + 1))
+                        .as("%s of %s", left + 1, left)
+                        .isFalse();
+                assertThat(left == 0 || books.grants(left))
+                        .as("all that is left")
+                        .isTrue();
                 assertThat(books.grants(1)).as("one more").isFalse();
             }
         });
@@ -262,7 +266,9 @@ public abstract class LimitContract {
                     advance(FINEST);
                     decision = books.ask(cost);
                     Duration more = decision.retryAfter();
-                    if (!decision.allowed() && more != null && limit.permits() > 1_000) { // Such a window may count in thousandths of its period.
+                    if (!decision.allowed()
+                            && more != null
+                            && limit.permits() > 1_000) { // Such a window may count in thousandths of its period.
                         assertThat(more).isLessThanOrEqualTo(limit.period().dividedBy(500));
                         advance(more);
                         decision = books.ask(cost);
