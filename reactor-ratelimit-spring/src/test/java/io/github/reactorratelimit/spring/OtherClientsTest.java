@@ -197,15 +197,13 @@ class OtherClientsTest {
     void a_one_shot_publisher_that_no_connection_was_had_for_is_not_used_up() {
         AtomicInteger subscribed = new AtomicInteger();
         Flux<String> lines = Flux.just("a", "b").doOnSubscribe(subscription -> subscribed.incrementAndGet());
-        BodyInserter<Object, ClientHttpRequest> own = (request, context) -> request.writeWith(lines.map(
-                line -> DefaultDataBufferFactory.sharedInstance.wrap(line.getBytes(StandardCharsets.UTF_8))));
+        BodyInserter<Object, ClientHttpRequest> own = (request, context) -> request.writeWith(
+                lines.map(line -> DefaultDataBufferFactory.sharedInstance.wrap(line.getBytes(StandardCharsets.UTF_8))));
         try (Wire wire = Wire.always(Reply.ok())) {
             wire.server.dispose();
-            for (BodyInserter<?, ? super ClientHttpRequest> body :
-                    List.<BodyInserter<?, ? super ClientHttpRequest>>of(
-                            BodyInserters.fromPublisher(lines, String.class), own)) {
-                assertThat(Wire.failure(
-                                Wire.answer(client(wire).put().uri("/x").body(body))))
+            for (BodyInserter<?, ? super ClientHttpRequest> body : List.<BodyInserter<?, ? super ClientHttpRequest>>of(
+                    BodyInserters.fromPublisher(lines, String.class), own)) {
+                assertThat(Wire.failure(Wire.answer(client(wire).put().uri("/x").body(body))))
                         .isInstanceOfSatisfying(
                                 RetriesExhaustedException.class,
                                 exhausted -> assertThat(exhausted.attempts()).isEqualTo(3));
