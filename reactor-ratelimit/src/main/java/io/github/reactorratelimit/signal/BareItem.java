@@ -49,7 +49,7 @@ final class BareItem {
             case '?' -> flag();
             case '@' -> date();
             case '%' -> displayString();
-            default -> isNumberStart(c) ? number() : isTokenStart(c) && token();
+            default -> plain(c);
         };
         kind = wellFormed ? kind : Kind.NONE;
         return wellFormed;
@@ -77,6 +77,13 @@ final class BareItem {
         }
         String text = scan.substring(from, to);
         return escaped ? unescaped(text) : text;
+    }
+
+    private boolean plain(char c) {
+        if (isDigit(c) || c == '-') {
+            return number();
+        }
+        return (c == '*' || isAlpha(c)) && token();
     }
 
     private boolean number() {
@@ -147,7 +154,10 @@ final class BareItem {
             padding++;
         }
         to = scan.position;
-        boolean whole = padding == 0 ? digits % 4 != 1 : padding <= 2 && (digits + padding) % 4 == 0;
+        boolean whole = digits % 4 != 1;
+        if (padding > 0) {
+            whole = padding <= 2 && (digits + padding) % 4 == 0;
+        }
         return scan.skip(':') && whole;
     }
 
@@ -199,14 +209,6 @@ final class BareItem {
             plain.append(text.charAt(i));
         }
         return plain.toString();
-    }
-
-    private static boolean isNumberStart(char c) {
-        return isDigit(c) || c == '-';
-    }
-
-    private static boolean isTokenStart(char c) {
-        return isAlpha(c) || c == '*';
     }
 
     private static boolean isAlpha(char c) {

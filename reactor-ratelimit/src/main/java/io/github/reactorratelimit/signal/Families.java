@@ -19,6 +19,9 @@ final class Families {
             }
         }
         for (int i = 0; i < meters.size(); i++) {
+            join(meters, meters.get(i));
+        }
+        for (int i = 0; i < meters.size(); i++) {
             lend(meters, meters.get(i));
         }
         for (int i = 0; i < policies.size(); i++) {
@@ -76,6 +79,26 @@ final class Families {
         }
     }
 
+    // RateLimit: remaining=0 with RateLimit-Reset: 5 is one quota, unless they say otherwise; whichever comes first
+    private static void join(Meters meters, Meter dictionary) {
+        if (dictionary.dimension != IetfFields.DICTIONARY) {
+            return;
+        }
+        for (int i = 0; i < meters.size(); i++) {
+            Meter meter = meters.get(i);
+            boolean same = meter.is(dictionary.prefix, 0, 0)
+                    && !IetfFields.differs(meter.limit, dictionary.limit)
+                    && !IetfFields.differs(meter.remaining, dictionary.remaining);
+            if (same) {
+                meter.limit = Math.max(meter.limit, dictionary.limit);
+                meter.remaining = Math.max(meter.remaining, dictionary.remaining);
+                meter.takeResetOf(dictionary);
+                dictionary.dropped = true;
+                return;
+            }
+        }
+    }
+
     // x-rate-limit-requests-left with x-rate-limit-time-reset-ms: the one nameless reset of a family is for its quotas
     private static void lend(Meters meters, Meter lender) {
         if (lender.dimension != 0 || !lender.countsNothing() || lender.dropped) {
@@ -130,7 +153,8 @@ final class Families {
 
     /** Whether they belong together although no limit tells so; which of several policies it is stays open. */
     private static boolean isUnnamed(Policy policy, Meter meter) {
-        return policy.name() == null && meter.name == null && meter.dimension == 0 && !meter.countsNothing();
+        boolean nameless = meter.dimension == 0 || meter.dimension == IetfFields.DICTIONARY;
+        return policy.name() == null && meter.name == null && nameless && !meter.countsNothing();
     }
 
     private static boolean isOnly(List<Policy> policies, Policy policy) {

@@ -169,6 +169,30 @@ class IetfFieldsTest {
     }
 
     @Test
+    void a_dictionary_and_single_headers_are_one_quota_only_where_they_agree_whichever_comes_first() {
+        String[] dictionary = {"RateLimit", "limit=5, remaining=2, reset=9"};
+        String[] singles = {"RateLimit-Limit", "10", "RateLimit-Remaining", "0", "RateLimit-Reset", "1700000030"};
+        long now = 1_700_000_000_000L;
+        for (Headers both : List.of(both(dictionary, singles), both(singles, dictionary))) {
+            RateLimitSignal signal = Dialects.standard().read(200, both, now);
+            assertThat(signal.delay()).isEqualTo(seconds(30));
+            assertThat(signal.quotas()).extracting(Quota::limit).containsExactlyInAnyOrder(5L, 10L);
+        }
+        String[] rest = {"RateLimit-Reset", "30", "RateLimit-Policy", "10;w=60"};
+        String[] begun = {"RateLimit", "limit=10, remaining=0"};
+        for (Headers both : List.of(both(begun, rest), both(rest, begun))) {
+            assertThat(Dialects.standard().read(200, both, now).quotas())
+                    .containsExactly(new Quota("", "requests", 10, 0, -1, seconds(30), seconds(60), null));
+        }
+    }
+
+    private static Headers both(String[] some, String[] others) {
+        List<String> all = new ArrayList<>(List.of(some));
+        all.addAll(List.of(others));
+        return Headers.of(all.toArray(new String[0]));
+    }
+
+    @Test
     void a_policy_is_the_quotas_by_name_and_partition_whichever_comes_first() {
         String mine = "\"a\";q=10;w=60;pk=:eA==:";
         String nobodys = "\"a\";q=99;w=999";
