@@ -1,7 +1,6 @@
 package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.signal.Quota;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -18,13 +17,9 @@ import org.jspecify.annotations.Nullable;
  *                         the reset is over for sure
  * </pre>
  *
- * A reset in whole seconds lies anywhere within a second before and after: servers cut the fraction off, or round it up. Every
- * answer of one window narrows that down.
+ * When the reset is, every answer of one window narrows down.
  */
 final class LearnedMeter extends Meter {
-
-    /** By how much a reset in whole seconds may be too short or too long, a Date without fractions included. */
-    private static final long BLUR_NANOS = 1_000_000_000L;
 
     private final String name;
     private final @Nullable String partition;
@@ -33,6 +28,7 @@ final class LearnedMeter extends Meter {
     private final boolean paced;
     private boolean known;
     private long remaining;
+    private final LearnedReset told = new LearnedReset();
     /** The reset is not before this. */
     private long earliest;
     /** The reset is not after this. */
@@ -52,8 +48,6 @@ final class LearnedMeter extends Meter {
     private long windowSince;
     /** The generation of the last figure that we reckon from; what was granted before is in it, or was never counted. */
     private long figureSince;
-    /** A reset had a fraction once: then those without one have none. */
-    private boolean exact;
     /** Which answer told of it last. */
     long heardIn;
 
@@ -182,28 +176,6 @@ final class LearnedMeter extends Meter {
         return known;
     }
 
-    /** When the reset is over for sure, as far as one answer tells: nothing lasts longer than its window. */
-    private long latestReset(long now, Quota quota) {
-        long reset = reset(quota);
-        boolean blurred = quota.coarse() || (quota.reset() != null && reset % BLUR_NANOS == 0 && !exact);
-        long most = blurred ? Exact.add(reset, BLUR_NANOS) : reset;
-        Duration window = quota.window();
-        return Exact.add(now, window == null ? most : Math.max(reset, Math.min(most, Exact.nanos(window))));
-    }
-
-    /** When the reset is at the earliest, as far as one answer tells. */
-    static long earliestReset(long sentAt, Quota quota) {
-        long reset = reset(quota);
-        boolean blurred = quota.coarse() || reset % BLUR_NANOS == 0;
-        return Exact.add(sentAt, reset - (blurred ? Math.min(reset, BLUR_NANOS) : 0));
-    }
-
-    /** How long until there is more, as one answer tells; at most its window. */
-    static long reset(Quota quota) {
-        Duration reset = quota.reset() == null ? quota.window() : quota.reset();
-        return reset == null ? 0 : Exact.nanos(reset);
-    }
-
     long latest() {
         return latest;
     }
@@ -216,10 +188,9 @@ final class LearnedMeter extends Meter {
      */
     boolean learn(long now, Booking permit, int lane, long cost, Quota quota) {
         advance(now);
-        exact |= quota.reset() != null && !quota.coarse() && reset(quota) % BLUR_NANOS != 0;
         long sentAt = permit.sentAt;
-        long from = earliestReset(sentAt, quota);
-        long to = latestReset(now, quota);
+        long from = LearnedReset.earliest(sentAt, quota);
+        long to = told.latest(now, quota);
         boolean laterWindow = from >= latest || (!known && sentAt >= latest);
         boolean same = !laterWindow && known && to > earliest;
         if (same) {

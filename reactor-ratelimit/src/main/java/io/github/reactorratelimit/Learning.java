@@ -71,7 +71,7 @@ final class Learning {
     private void learn(long now, Node node, Ticket ticket, RateLimitSignal signal, Quota quota) {
         Learned learned = node.learned;
         LearnedMeter meter = learned == null ? null : learned.of(quota);
-        if (quota.exhausted() && isAsEmpty(now, node, quota, LearnedMeter.earliestReset(ticket.sentAt, quota))) {
+        if (quota.exhausted() && isAsEmpty(now, node, quota, LearnedReset.earliest(ticket.sentAt, quota))) {
             forget(node, meter); // The books agree, and the finer clock, ours, decides.
             return;
         }
@@ -146,7 +146,7 @@ final class Learning {
     /** Until when the books of an empty quota hold up a key for {@code delay}; now if they don't, or not for so long. */
     static long emptyUntil(long now, Node node, Quota quota, long delay) {
         LearnedMeter meter = node.learned == null ? null : node.learned.of(quota);
-        return meter != null && meter.isKnown(now) && LearnedMeter.reset(quota) >= delay ? meter.latest() : now;
+        return meter != null && meter.isKnown(now) && LearnedReset.nanos(quota) >= delay ? meter.latest() : now;
     }
 
     /** The key below which by the last hearing one left others with whom it shared a quota; null if none did. */
