@@ -143,6 +143,7 @@ final class Sharing {
                 news.emptied(node, node.learned.emptyUntil(now));
             }
         }
+        news.learned(leaf);
         news.ramps(leaf);
     }
 
@@ -203,6 +204,8 @@ final class Sharing {
                 news.holdings(next, roundDue),
                 news.corrections(now, next),
                 news.ramps(now, next, roundDue),
+                settings.learning() != Learning.Mode.OFF,
+                news.words(now, next.draft),
                 asks);
         roundDue = false;
         setRound(now);

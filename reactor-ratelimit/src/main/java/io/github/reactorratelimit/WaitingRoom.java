@@ -253,6 +253,11 @@ final class WaitingRoom {
         }
     }
 
+    /** What several processes have learned of a key together. */
+    void learnedTogether(long now, Node node, LimitStore.Quota shared) {
+        cooldowns.learned(now, node, shared);
+    }
+
     Slot place(Ticket ticket) {
         return slot(ticket);
     }
