@@ -34,7 +34,7 @@ import reactor.util.context.Context;
  * The source is subscribed only after the step from WAITING over TELLING to RUNNING. Whoever loses the first of them
  * against a cancel does nothing: the cancel gives back. Whoever loses the second gives back.
  */
-class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchange, Layers.Mark {
+class Attempt<T> extends TriedExchange implements CoreSubscriber<T>, Subscription, Layers.Mark {
 
     private static final int IDLE = 0;
     private static final int WAITING = 1;
@@ -46,17 +46,6 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private static final int OVERDUE = 7;
     private static final int LENT = 8;
     private static final int TELLING = 9;
-
-    /** How long a client may take to free a response that is not handed on. */
-    private static final long DRAIN_NANOS = 1_000_000_000L;
-
-    /** Says of a response that is handed on, so never drained, that its permit outlasts the answer. */
-    private enum Lending implements Runnable {
-        HELD;
-
-        @Override
-        public void run() {}
-    }
 
     private static final RateLimitSignal NOTHING = RateLimitSignal.none(0);
 
@@ -71,9 +60,6 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private final Limited<T> limited;
     private final CoreSubscriber<? super T> actual;
     private @Nullable Context context;
-    /** What ends the attempt when the time to drain is over; one of our own, an adapter's, or that there is none. */
-    private volatile @Nullable Runnable draining;
-
     private volatile int state;
     private volatile @Nullable Subscription upstream;
 
@@ -147,6 +133,12 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
             }
             actual.onError(e);
         }
+    }
+
+    @Override
+    final boolean leavesBreakers() {
+        Patience patience = operator().patience();
+        return patience != null && patience.leavesBreakers();
     }
 
     /** How long it may wait for its permit. */
@@ -254,30 +246,6 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
                 : Flux.defer(() -> Flux.<T>from(limited.open(this))).contextWrite(Function.identity());
     }
 
-    private void watch() {
-        long longest = longestNanos();
-        if (longest != Exact.NEVER && !headed) {
-            admission().watch(this, longest, false);
-        }
-    }
-
-    /** How long this attempt has to its head: once it is sent the attempt timeout, and what is left of the deadline. */
-    private long longestNanos() {
-        RetryPolicy policy = operator().policy();
-        Retries behind = retries;
-        long deadline = policy.deadlineNanos();
-        long left = behind != null
-                ? behind.leftNanos(sentAt)
-                : deadline == Exact.NEVER ? Exact.NEVER : Math.max(0, deadline - (sentAt - joinedAt));
-        // An inner operator times its own attempts, and its waits for permits are none of them.
-        return isHeardInside() || !isSent() ? left : Math.min(policy.timeoutNanos(), left);
-    }
-
-    /** Whether it is sent, or has to be taken for sent because nobody tells. */
-    private boolean isSent() {
-        return tells() != Tells.SENDING || heardOf;
-    }
-
     /** The attempt timeout is over, or the time to drain. */
     private void overdue() {
         Runnable over = draining;
@@ -286,96 +254,17 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
             over.run();
         } else if (admission().now() - sentAt >= longest && STATE.compareAndSet(this, RUNNING, OVERDUE)) {
             if (longest == operator().policy().timeoutNanos()) {
-                admission().timedOut(this); // A deadline of the caller's own says nothing about the server.
+                admission().answers().timedOut(this); // A deadline of the caller's own says nothing about the server.
             }
-            end(judge(new AttemptTimeoutException(name(), keys(), Duration.ofNanos(longest), isSent())), true);
+            end(judge(new AttemptTimeoutException(name(), keys(), Duration.ofNanos(longest), !isSurelyUnsent())), true);
         }
     }
 
-    // ----------------------------------------------------------------------------------------------- as an exchange
-
-    @Override
-    public void sent() {
-        if (admission().sent(this)) {
-            watch(); // Once: a redirect is written too, and gets no time of its own.
-        }
-    }
+    // ------------------------------------------------------------------------------------------------ as a layer
 
     @Override
     public final Exchange exchange() {
         return this;
-    }
-
-    @Override
-    public PermitSource source() {
-        return operator().source();
-    }
-
-    @Override
-    public void settle(String unit, long actual) {
-        admission().settle(this, unit, actual);
-    }
-
-    @Override
-    public void hear(RateLimitSignal signal) {
-        if (!isHeardInside()) {
-            admission().hear(this, signal, 0, false);
-        }
-    }
-
-    @Override
-    public int bodyBytes(int status, Headers headers) {
-        return operator().bodyBytes(status, headers);
-    }
-
-    @Override
-    public Verdict head(int status, Headers headers) {
-        return head(operator().read(status, headers));
-    }
-
-    @Override
-    public Verdict head(int status, Headers headers, byte[] body) {
-        return head(operator().read(status, headers, body, Integer.MAX_VALUE));
-    }
-
-    private Verdict head(RateLimitSignal signal) {
-        if (!isInTime()) {
-            return Verdict.discard(Again.INSTANCE); // Nobody listens any more.
-        }
-        headed = true;
-        Throwable failure = judge(signal);
-        if (failure == null) {
-            return Verdict.PASS;
-        }
-        behind().sentence(failure);
-        return Verdict.discard(failure);
-    }
-
-    @Override
-    public void draining(Runnable over) {
-        draining = over;
-        admission().watch(this, DRAIN_NANOS, true);
-    }
-
-    @Override
-    public void failing(Failure failure) {
-        behind().told(failure);
-    }
-
-    @Override
-    public Runnable hold() {
-        draining = Lending.HELD;
-        return () -> admission().release(this);
-    }
-
-    @Override
-    public void unrepeatable() {
-        behind().usedUp();
-    }
-
-    @Override
-    public int attempt() {
-        return number();
     }
 
     @Override
@@ -434,8 +323,8 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         }
     }
 
-    /** A call has one verdict on an attempt: that of the source's first signal, or that of the timeout. */
-    private boolean isInTime() {
+    @Override
+    final boolean isInTime() {
         return state == ANSWERED || STATE.compareAndSet(this, RUNNING, ANSWERED);
     }
 
@@ -455,7 +344,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         }
         if (!headed) {
             headed = true;
-            admission().hear(this, NOTHING, 0, false);
+            admission().answers().hear(this, NOTHING, 0, false);
         }
         actual.onNext(element);
     }
@@ -502,7 +391,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
         draining = drain;
         drain.start(reader, element);
         if (state == ANSWERED) {
-            admission().watch(this, DRAIN_NANOS, true);
+            watchDraining();
         }
         return false;
     }
@@ -521,7 +410,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     }
 
     private void conclude(T element) {
-        boolean lends = draining == Lending.HELD;
+        boolean lends = lends();
         if (STATE.compareAndSet(this, ANSWERED, lends ? LENT : DONE)) {
             Ticket out = concluded(!lends);
             try {
@@ -539,7 +428,7 @@ class Attempt<T> extends Try implements CoreSubscriber<T>, Subscription, Exchang
     private @Nullable Ticket concluded(boolean release) {
         Ticket out = null;
         if (!headed) {
-            out = admission().heard(this, NOTHING, 0, release);
+            out = admission().answers().heard(this, NOTHING, 0, release);
         } else if (release) {
             out = admission().released(this);
         }

@@ -35,22 +35,22 @@ class BarePermit extends Ticket implements Permit {
 
     @Override
     public final void sent() {
-        admission.sent(this);
+        admission.answers().sent(this);
     }
 
     @Override
     public final void settle(String unit, long actual) {
-        admission.settle(this, unit, actual);
+        admission.answers().settle(this, unit, actual);
     }
 
     @Override
     public final void hear(RateLimitSignal signal) {
-        admission.hear(this, signal, 0, false);
+        admission.answers().hear(this, signal, 0, false);
     }
 
     @Override
     public final void complete(RateLimitSignal signal) {
-        admission.hear(this, signal, 0, true);
+        admission.answers().hear(this, signal, 0, true);
     }
 
     @Override

@@ -55,7 +55,7 @@ final class BatchAttempt<P, S> extends WatchedAttempt<BatchAnswer<S>> {
         BatchVerdict<P, S> verdict = verdict();
         verdict.answered(parts, answer);
         List<RateLimitSignal> signals = answer.signals();
-        admission().hearAll(this, signals.isEmpty() ? NOTHING : signals, cost(answer), verdict.pauseNanos());
+        admission().answers().hearAll(this, signals.isEmpty() ? NOTHING : signals, cost(answer), verdict.pauseNanos());
         tell(verdict);
         return true;
     }
@@ -77,7 +77,7 @@ final class BatchAttempt<P, S> extends WatchedAttempt<BatchAnswer<S>> {
             RateLimitSignal signal = operator().read(failure.status(), failure.headers(), failure.body(), wanted);
             verdict.refused(parts, signal, error);
             if (!isHeardInside()) {
-                admission().hear(this, signal, verdict.pauseNanos(), false);
+                admission().answers().hear(this, signal, verdict.pauseNanos(), false);
             }
         } else {
             Throwable known = failure != null && failure.isNotSent() ? NotSent.mark(error) : error;
@@ -106,7 +106,7 @@ final class BatchAttempt<P, S> extends WatchedAttempt<BatchAnswer<S>> {
         Outcome again = verdict.again();
         @Nullable Throwable failure = verdict.last();
         if (again != null && failure != null) {
-            long wait = Math.max(verdict.restNanos(), admission().closedFor(this));
+            long wait = Math.max(verdict.restNanos(), admission().answers().closedFor(this));
             herald.retried(
                     this, new Retry(number() + 1, Reason.valueOf(again.name()), Duration.ofNanos(wait), failure));
         }

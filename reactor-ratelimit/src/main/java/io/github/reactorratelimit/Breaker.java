@@ -59,6 +59,10 @@ final class Breaker {
         return failing > 0 && count >= FEWEST && 2 * failures >= count;
     }
 
+    boolean isOpen() {
+        return open;
+    }
+
     /** From here on its key rests, and then one call of this generation or a later one finds out. */
     void open(long generation) {
         open = true;

@@ -12,9 +12,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class Breakers {
 
-    private final Settings settings;
     private static final String RULE = "too many of its calls fail or time out, so it rests";
 
+    private final Settings settings;
     private final Generations generations;
     private final News news;
 

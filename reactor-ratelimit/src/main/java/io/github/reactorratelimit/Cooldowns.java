@@ -87,7 +87,9 @@ final class Cooldowns {
             answered(now, leaf, ticket.generation);
         }
         Duration delay = signal.delay();
-        return delay == null || !isExhausted(signal) ? null : emptied(now, leaf, signal, Exact.nanos(delay));
+        return delay == null || !isExhausted(signal)
+                ? null
+                : emptied(now, leaf, ticket.sentAt, signal, Exact.nanos(delay));
     }
 
     private Node about(Node leaf, RateLimitSignal signal) {
@@ -174,11 +176,14 @@ final class Cooldowns {
 
     // ------------------------------------------------------------------------------------------------------ quotas
 
-    /** A quota at zero closes its scope until the reset, unless our own books say the same: then the finer clock decides. */
-    private @Nullable Throttle emptied(long now, Node leaf, RateLimitSignal signal, long delay) {
+    /**
+     * A quota at zero closes its scope until the reset, unless our own books say the same: then the finer clock decides. The
+     * server may have said it as early as the request was sent.
+     */
+    private @Nullable Throttle emptied(long now, Node leaf, long sentAt, RateLimitSignal signal, long delay) {
         Node node = about(leaf, signal);
         boolean wholeSeconds = signal.coarse() || delay % SECOND_NANOS == 0;
-        long sureUntil = Exact.add(now, delay - (wholeSeconds ? Math.min(delay, SECOND_NANOS) : 0));
+        long sureUntil = Exact.add(sentAt, delay - (wholeSeconds ? Math.min(delay, SECOND_NANOS) : 0));
         long learnedUntil = now;
         List<Quota> quotas = signal.quotas();
         for (int i = 0; i < quotas.size(); i++) {

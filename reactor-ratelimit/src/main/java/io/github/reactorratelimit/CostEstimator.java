@@ -7,7 +7,7 @@ import java.util.Objects;
 /**
  * Corrects upper bounds of costs by what calls of the same key really cost: the share of the bound that calls used, as a
  * moving average plus one moving deviation, so that most calls stay below their estimate. A key is whatever makes calls
- * alike: a model, a kind of task.
+ * alike: a model, a kind of task. What turns out to be no bound, because a call cost more, is corrected upwards too.
  *
  * <p>It is for quotas that count what was really used. Where a server counts the bound itself on arrival (prompt and
  * {@code max_tokens}), ask for the bound and settle nothing.
@@ -45,8 +45,8 @@ public final class CostEstimator {
      * What a call will probably cost.
      *
      * @param key what makes calls alike
-     * @param bound the most it can cost, not negative
-     * @return between 0 and the bound; at least 1 unless the bound is 0
+     * @param bound the most it can cost, or somebody's guess; not negative
+     * @return at most the bound, as long as no call of the key cost more than its own; at least 1 unless the bound is 0
      * @throws IllegalArgumentException if the bound is negative
      */
     public long estimate(String key, long bound) {
@@ -89,8 +89,11 @@ public final class CostEstimator {
         private int samples;
         private double mean;
         private double deviation;
+        /** A call cost more than its bound, so that it is only a guess. */
+        private boolean exceeded;
 
         void add(double share) {
+            exceeded |= share > 1;
             samples = Math.min(samples + 1, Integer.MAX_VALUE - 1);
             double weight = Math.max(WEIGHT, 1.0 / samples); // The first calls weigh alike.
             double away = Math.abs(share - mean);
@@ -103,7 +106,7 @@ public final class CostEstimator {
                 return bound;
             }
             double share = mean + deviation;
-            return share >= 1 ? bound : Math.max(1, (long) Math.ceil(share * bound));
+            return share >= 1 && !exceeded ? bound : Math.max(1, (long) Math.ceil(share * bound));
         }
     }
 }

@@ -6,6 +6,7 @@ import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -167,7 +168,8 @@ public final class Demand {
     }
 
     /**
-     * Bounds the wait for a permit; unbounded unless said. A wait already known to be longer fails at once.
+     * Bounds the wait for a permit; unbounded unless said. A wait already known to be longer fails at once. Of a call that is
+     * tried again it bounds the first wait: those after a refusal are bounded by {@link RetryPolicy#deadline}.
      *
      * @param longest not negative; what does not fit 292 years is no bound
      * @return the changed demand
@@ -211,6 +213,15 @@ public final class Demand {
             }
         }
         return 0;
+    }
+
+    /**
+     * The units that it costs something in, besides {@link Limit#REQUESTS}.
+     *
+     * @return the units, as they were named; empty for none
+     */
+    public List<String> units() {
+        return List.of(units);
     }
 
     /**

@@ -15,6 +15,13 @@ public interface Exchange {
      */
     long DRAINED_BYTES = 2 * 1024 * 1024;
 
+    /**
+     * Tells that the request is about to be written. From now on the server may see it: a cancel no longer gives the permit
+     * back, and a failure {@linkplain RateLimitException#mayHaveBeenSent() may have been sent}. An adapter that cannot tell
+     * leaves it out.
+     */
+    default void sending() {}
+
     /** Tells that the request is written now. The attempt timeout starts, and rate limits count from here. */
     void sent();
 

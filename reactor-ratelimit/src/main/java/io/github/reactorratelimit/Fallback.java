@@ -41,10 +41,14 @@ public final class Fallback implements PermitSource {
     /** Why a call goes on to the next source. */
     public enum Reason {
         /**
-         * No permit in time: the wait would be, or was, too long, for a limit, a cooldown or a breaker that is open; or there
-         * is no room to wait in.
+         * No permit in time: the wait would be, or was, too long, for a limit or a cooldown; or there is no room to wait in.
          */
         WAIT,
+        /**
+         * A breaker is open, because too many calls there failed or timed out, which is not waited for; switched off, it is a
+         * wait like any other.
+         */
+        BREAKER,
         /** All attempts failed, or all refusals that a call bears. */
         EXHAUSTED,
         /** No response head in time, in an attempt that was not to be repeated or in the last one. */
@@ -55,6 +59,9 @@ public final class Fallback implements PermitSource {
         UNAVAILABLE;
 
         static @Nullable Reason of(Throwable error) {
+            if (error instanceof RateLimitedException refused && refused.isAtBreaker()) {
+                return BREAKER;
+            }
             if (error instanceof RateLimitedException || error instanceof QueueFullException) {
                 return WAIT;
             }
@@ -208,8 +215,8 @@ public final class Fallback implements PermitSource {
         Publisher<T> from(int place) {
             Choice choice = choices.get(place);
             // Who may not go on for a wait waits as long as it takes.
-            @Nullable Patience bound = choice.reasons.contains(Reason.WAIT) ? patience : null;
-            Publisher<T> asked = asking.apply(choice.source, bound);
+            patience.turnTo(choice.reasons.contains(Reason.WAIT), choice.reasons.contains(Reason.BREAKER));
+            Publisher<T> asked = asking.apply(choice.source, patience);
             if (single) {
                 return Mono.from(asked).onErrorResume(error -> Mono.from(after(place, error)));
             }
@@ -224,7 +231,8 @@ public final class Fallback implements PermitSource {
             if (!choice.goesOn(error)) {
                 return failed(error);
             }
-            if (Reason.of(error) == Reason.WAIT) {
+            Reason reason = Reason.of(error);
+            if (reason == Reason.WAIT || reason == Reason.BREAKER) {
                 Duration left = error instanceof RateLimitedException refused ? refused.retryAfter() : null;
                 long at = left == null ? Exact.NEVER : Exact.add(patience.nowNanos(), Exact.nanos(left));
                 if (nearest == null || at < nearestAt) {

@@ -111,7 +111,11 @@ final class Herald {
         each(ticket, (listener, who) -> listener.proxyFailed(who, proxy, error));
     }
 
-    void released(Ticket ticket, long heldNanos, Ending ending) {
+    /** With how its permit ended; nothing is told where there was none. */
+    void released(Ticket ticket, long heldNanos, @Nullable Ending ending) {
+        if (ending == null) {
+            return;
+        }
         Duration held = Duration.ofNanos(heldNanos);
         each(ticket, (listener, who) -> listener.released(who, held, ending));
     }

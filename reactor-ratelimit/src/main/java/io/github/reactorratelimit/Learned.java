@@ -74,6 +74,24 @@ final class Learned {
         return sharing;
     }
 
+    /** Whether something of what its quotas say to others than this key changed since all of them were placed, as they are now. */
+    boolean placeAll(long now) {
+        boolean anew = false;
+        for (LearnedMeter meter : meters) {
+            anew |= meter.members().size() > 1 && meter.placeAll(now);
+        }
+        return anew;
+    }
+
+    /** This key is placed, and those with which it shares a quota are not. */
+    void placeOne(long now) {
+        for (LearnedMeter meter : meters) {
+            if (meter.members().size() > 1) {
+                meter.placeOne(now);
+            }
+        }
+    }
+
     private static List<Node> joined(List<Node> some, List<Node> others) {
         Set<Node> all = new HashSet<>(some);
         all.addAll(others);
@@ -146,6 +164,15 @@ final class Learned {
         return at;
     }
 
+    /** As {@link #readyAt}, of what the lane may use of them. */
+    long shareReadyAt(long now, Demand demand, int lane) {
+        long at = now;
+        for (Meter share : shares(lane)) {
+            at = Math.max(at, share.readyAt(now, demand.costFor(share)));
+        }
+        return at;
+    }
+
     long expectedAt(long now, Demand demand, int lane, long ahead) {
         long at = now;
         for (LearnedMeter meter : meters) {
@@ -198,12 +225,28 @@ final class Learned {
         for (LearnedMeter meter : meters) {
             meter.isKnown(now);
             if (meter.knows(ticket)) {
-                LearnedShare share = meter.share(lane);
-                meter.refund(now, ticket.costFor(meter), ticket);
-                if (share != null) {
-                    share.refund(now, ticket.costFor(meter), ticket);
+                if (ticket.tells() == Ticket.Tells.NOTHING) {
+                    unused(now, meter, ticket, lane);
+                } else {
+                    refund(now, meter, ticket, lane);
                 }
             }
+        }
+    }
+
+    private static void refund(long now, LearnedMeter meter, Ticket ticket, int lane) {
+        LearnedShare share = meter.share(lane);
+        meter.refund(now, ticket.costFor(meter), ticket);
+        if (share != null) {
+            share.refund(now, ticket.costFor(meter), ticket);
+        }
+    }
+
+    private static void unused(long now, LearnedMeter meter, Ticket bare, int lane) {
+        LearnedShare share = meter.share(lane);
+        meter.unused(now, bare.demand.costFor(meter), bare);
+        if (share != null) {
+            share.unused(bare.demand.costFor(meter), bare);
         }
     }
 

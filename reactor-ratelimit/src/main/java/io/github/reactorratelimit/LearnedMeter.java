@@ -18,11 +18,12 @@ import org.jspecify.annotations.Nullable;
  *                         the reset is over for sure
  * </pre>
  *
- * A reset in whole seconds lies anywhere within a second or two; every answer of one window narrows that down.
+ * A reset in whole seconds lies anywhere within a second before and after: servers cut the fraction off, or round it up. Every
+ * answer of one window narrows that down.
  */
 final class LearnedMeter extends Meter {
 
-    /** Servers cut the fractions off whole-second resets, and off their Date. */
+    /** By how much a reset in whole seconds may be too short or too long, a Date without fractions included. */
     private static final long BLUR_NANOS = 1_000_000_000L;
 
     private final String name;
@@ -47,6 +48,12 @@ final class LearnedMeter extends Meter {
     private long unanswered;
 
     private long lastTaken;
+    /** The generation when this window came to be known; what was granted before stands in no lane's share of it. */
+    private long windowSince;
+    /** The generation of the last figure that we reckon from; what was granted before is in it, or was never counted. */
+    private long figureSince;
+    /** A reset had a fraction once: then those without one have none. */
+    private boolean exact;
     /** Which answer told of it last. */
     long heardIn;
 
@@ -57,6 +64,15 @@ final class LearnedMeter extends Meter {
     private long wordEarliest;
 
     private final List<Node> members = new ArrayList<>(1);
+    /** By what its keys were placed. */
+    private boolean placedKnown;
+
+    private long placedUntil;
+    private long placedLeft;
+    /** One of them was placed by something else. */
+    private boolean placedApart = true;
+    /** The highest cost that anybody asked for: what is left beyond that changes nothing for anybody. */
+    private long most = 1;
     /** What to do once no key counts against it any more. */
     private @Nullable Runnable whenLeft;
 
@@ -99,6 +115,7 @@ final class LearnedMeter extends Meter {
         }
         members.add(place, node);
         unanswered += node.unanswered;
+        placedApart = true;
         begin();
     }
 
@@ -171,9 +188,13 @@ final class LearnedMeter extends Meter {
         return known;
     }
 
-    /** When the reset is over for sure, as far as one answer tells. */
-    static long latestReset(long now, Quota quota) {
-        return Exact.add(now, Exact.add(reset(quota), quota.coarse() ? BLUR_NANOS : 0));
+    /** When the reset is over for sure, as far as one answer tells: nothing lasts longer than its window. */
+    private long latestReset(long now, Quota quota) {
+        long reset = reset(quota);
+        boolean blurred = quota.coarse() || (quota.reset() != null && reset % BLUR_NANOS == 0 && !exact);
+        long most = blurred ? Exact.add(reset, BLUR_NANOS) : reset;
+        Duration window = quota.window();
+        return Exact.add(now, window == null ? most : Math.max(reset, Math.min(most, Exact.nanos(window))));
     }
 
     /** When the reset is at the earliest, as far as one answer tells. */
@@ -201,6 +222,7 @@ final class LearnedMeter extends Meter {
      */
     boolean learn(long now, Booking permit, int lane, long cost, Quota quota) {
         advance(now);
+        exact |= quota.reset() != null && !quota.coarse() && reset(quota) % BLUR_NANOS != 0;
         long sentAt = permit.sentAt;
         long from = earliestReset(sentAt, quota);
         long to = latestReset(now, quota);
@@ -212,11 +234,14 @@ final class LearnedMeter extends Meter {
             untold = true;
         }
         if (same) {
+            figureSince = quota.remaining() <= remaining ? generations.next() : figureSince;
             remaining = Math.min(remaining, quota.remaining());
             earliest = Math.max(earliest, from);
             latest = Math.min(latest, to);
         } else if (laterWindow && to > now) {
             known = true;
+            windowSince = generations.next();
+            figureSince = windowSince;
             remaining = quota.remaining();
             earliest = from;
             latest = to;
@@ -260,9 +285,11 @@ final class LearnedMeter extends Meter {
     void sharedWith(long now, long left, long nanos) {
         if (!isKnown(now)) {
             known = true;
+            windowSince = generations.next();
             earliest = now;
             bare.clear();
         }
+        figureSince = generations.next();
         latest = Exact.add(now, nanos);
         remaining = Exact.add(left, Exact.add(outCost, unanswered - out));
     }
@@ -307,9 +334,58 @@ final class LearnedMeter extends Meter {
         return true; // A size that was only heard of forbids nothing.
     }
 
+    /** All its keys are placed; whether that may make a difference to any but the one where something changed. */
+    boolean placeAll(long now) {
+        boolean anew = isUnlikePlaced(now);
+        placedApart = false;
+        placedKnown = known;
+        placedUntil = untilMore();
+        placedLeft = left();
+        for (int lane = 0; shares != null && lane < shares.length; lane++) {
+            LearnedShare share = shares[lane];
+            if (share != null) {
+                share.placeAll();
+            }
+        }
+        return anew;
+    }
+
+    /** One of its keys is placed, and the others are not. */
+    void placeOne(long now) {
+        placedApart = isUnlikePlaced(now);
+    }
+
+    private boolean isUnlikePlaced(long now) {
+        advance(now);
+        boolean unlike = placedApart || paced || placedKnown != known || placedUntil != untilMore();
+        if (unlike || !known) {
+            return unlike;
+        }
+        unlike = isUnlike(placedLeft, left());
+        for (int lane = 0; shares != null && lane < shares.length; lane++) {
+            LearnedShare share = shares[lane];
+            unlike |= share != null && share.isUnlikePlaced();
+        }
+        return unlike;
+    }
+
+    /** Whether the one or the other left makes a difference to anybody. */
+    boolean isUnlike(long one, long other) {
+        return Math.min(one, most) != Math.min(other, most);
+    }
+
+    /** When those can go who cannot go now. */
+    private long untilMore() {
+        return known ? latest : out > 0 ? Exact.NEVER : bare.size() > 0 ? bare.time(0) : Long.MIN_VALUE;
+    }
+
     @Override
     long readyAt(long now, long cost) {
         advance(now);
+        if (cost > most) {
+            most = cost;
+            placedApart = true;
+        }
         if (!known) {
             return out > 0 ? Exact.NEVER : bare.size() > 0 ? bare.time(0) + Ramp.LEASE_NANOS : now;
         }
@@ -370,6 +446,19 @@ final class LearnedMeter extends Meter {
             out--;
             outCost = Exact.subtract(outCost, cost);
         }
+    }
+
+    /** A permit of whose end nobody has to tell was never used; its phase is that of one that was answered. */
+    void unused(long now, long cost, Booking bare) {
+        advance(now);
+        if (known && bare.generation >= figureSince) {
+            remaining = Exact.add(remaining, cost);
+        }
+    }
+
+    /** Whether a permit was granted in the window that is known. */
+    boolean isOfThisWindow(Booking permit) {
+        return permit.generation >= windowSince;
     }
 
     /** A permit ended, whoever told. */

@@ -11,6 +11,8 @@ final class LearnedShare extends Meter {
     private long out;
     /** What was used in this window. */
     private long used;
+    /** What was left when all keys of the quota were placed. */
+    private long placedLeft;
 
     LearnedShare(LearnedMeter quota, Share share) {
         super(quota.limit.laneShare(share));
@@ -26,6 +28,14 @@ final class LearnedShare extends Meter {
     /** The quota's window is another one, of which {@code cost} is used. */
     void reset(long cost) {
         used = cost;
+    }
+
+    void placeAll() {
+        placedLeft = left();
+    }
+
+    boolean isUnlikePlaced() {
+        return quota.isUnlike(placedLeft, left());
     }
 
     @Override
@@ -80,6 +90,12 @@ final class LearnedShare extends Meter {
     void refund(long now, long cost, Booking booking) {
         if (booking.phase != Booking.Phase.HEADED) {
             out = Exact.subtract(out, cost);
+        }
+    }
+
+    void unused(long cost, Booking bare) {
+        if (quota.isOfThisWindow(bare)) {
+            used = Exact.subtract(used, cost);
         }
     }
 

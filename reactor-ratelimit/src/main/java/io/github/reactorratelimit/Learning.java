@@ -160,7 +160,7 @@ final class Learning {
 
     /** Whether a configured limit says the same as an empty quota: nothing goes before {@code until}. */
     static boolean isAsEmpty(long now, Node node, Quota quota, long until) {
-        for (Meter meter : node.meters) {
+        for (Meter meter : node.meters.each) {
             Limit.Kind kind = meter.limit.kind();
             boolean timed = kind == Limit.Kind.WINDOW || kind == Limit.Kind.BUCKET;
             if (timed && meter.limit.unit().equals(quota.unit()) && meter.readyAt(now, 1) >= until) {

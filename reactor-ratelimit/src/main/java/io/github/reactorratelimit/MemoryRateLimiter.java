@@ -60,7 +60,7 @@ final class MemoryRateLimiter implements RateLimiter {
     @Override
     public void change(RateLimiterSpec changed) {
         spec.checkOnlyLimitsDiffer(changed);
-        admission.change(changed.rootLimits(), changed.scopes());
+        admission.controls().change(changed.rootLimits(), changed.scopes());
         spec = changed;
         Herald herald = admission.herald();
         if (herald != null) {
@@ -73,12 +73,12 @@ final class MemoryRateLimiter implements RateLimiter {
         if (duration.isNegative()) {
             throw new IllegalArgumentException("a pause must not be negative, was " + duration);
         }
-        admission.pause(whom, Exact.nanos(duration));
+        admission.controls().pause(whom, Exact.nanos(duration));
     }
 
     @Override
     public void resume(Demand whom) {
-        admission.resume(whom);
+        admission.controls().resume(whom);
     }
 
     @Override
@@ -88,32 +88,32 @@ final class MemoryRateLimiter implements RateLimiter {
 
     @Override
     public Mono<ScopeState> status(Demand whom) {
-        return admission.status(whom);
+        return admission.controls().status(whom);
     }
 
     @Override
     public Mono<Void> reset(Demand whom) {
-        return admission.reset(whom);
+        return admission.controls().reset(whom);
     }
 
     @Override
     public RateLimiterSnapshot snapshot() {
-        return admission.snapshot();
+        return admission.controls().snapshot();
     }
 
     @Override
     public void dispose() {
-        admission.dispose();
+        admission.passes().dispose();
     }
 
     @Override
     public boolean isDisposed() {
-        return admission.isDisposed();
+        return admission.passes().isDisposed();
     }
 
     /** How often a node was asked whether a candidate fits; a figure for tests. */
     long evaluations() {
-        return admission.evaluations();
+        return admission.controls().evaluations();
     }
 
     @Override

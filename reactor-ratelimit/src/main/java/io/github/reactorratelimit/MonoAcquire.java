@@ -53,6 +53,11 @@ final class MonoAcquire extends Mono<Permit> {
         }
 
         @Override
+        boolean leavesBreakers() {
+            return patience.leavesBreakers();
+        }
+
+        @Override
         long longestNanos() {
             return Math.min(super.longestNanos(), patience.leftNanos());
         }

@@ -11,6 +11,8 @@ import org.jspecify.annotations.Nullable;
 /** One key of one scope: all its meters, its cooldown, and a place per lane for those who wait for it. */
 final class Node {
 
+    private static final Meters[] NO_SHARES = {Meters.NONE};
+
     final @Nullable Node parent;
     /** How the key is shown to people; empty for the root. */
     final String label;
@@ -22,13 +24,13 @@ final class Node {
     final long number;
 
     final Slot[] slots;
-    Meter[] meters;
+    Meters meters;
     /** A permit holds something here, or above, until it is released. */
     boolean holds;
     /** A limit here may be spent for good. */
     boolean budgeted;
-    /** Per lane, the books of its share of every limit; an empty row for a lane without one. */
-    Meter[][] shares;
+    /** Per lane, the books of its share of every limit; none for a lane without one. */
+    Meters[] shares;
 
     final Gate gate = new Gate();
     /** How it opens again; null if it was never refused. */
@@ -95,10 +97,10 @@ final class Node {
         this.label = label;
         this.depth = parent == null ? 0 : parent.depth + 1;
         this.number = number;
-        this.meters = meters(limits, now, wall);
+        this.meters = Meters.of(limits, now, wall);
         this.shares = shares(limits, lanes, now, wall);
         this.holds = holds();
-        this.budgeted = has(Limit.Kind.TOTAL);
+        this.budgeted = meters.has(Limit.Kind.TOTAL);
         this.lastUsed = now;
         this.slots = new Slot[lanes.count()];
         for (int lane = 0; lane < slots.length; lane++) {
@@ -107,39 +109,23 @@ final class Node {
     }
 
     private boolean holds() {
-        return has(Limit.Kind.IN_FLIGHT) || (parent != null && parent.holds);
+        return meters.has(Limit.Kind.IN_FLIGHT) || (parent != null && parent.holds);
     }
 
-    private boolean has(Limit.Kind kind) {
-        for (Meter meter : meters) {
-            if (meter.limit.kind() == kind) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    private static Meter[] meters(List<Limit> limits, long now, LongUnaryOperator wall) {
-        return limits.stream().map(limit -> Meter.of(limit, now, wall)).toArray(Meter[]::new);
-    }
-
-    private static Meter[][] shares(List<Limit> limits, Lanes lanes, long now, LongUnaryOperator wall) {
+    private static Meters[] shares(List<Limit> limits, Lanes lanes, long now, LongUnaryOperator wall) {
         if (lanes.count() == 1 && lanes.share(0).isWhole()) {
             return NO_SHARES;
         }
-        Meter[][] all = new Meter[lanes.count()][];
+        Meters[] all = new Meters[lanes.count()];
         for (int lane = 0; lane < all.length; lane++) {
             Share share = lanes.share(lane);
             all[lane] = share.isWhole()
-                    ? NO_METERS
-                    : meters(
+                    ? Meters.NONE
+                    : Meters.of(
                             limits.stream().map(limit -> limit.laneShare(share)).toList(), now, wall);
         }
         return all;
     }
-
-    private static final Meter[] NO_METERS = {};
-    private static final Meter[][] NO_SHARES = {NO_METERS};
 
     /** When this demand fits here: past the cooldown, into every meter, and into its lane's share. */
     long readyAt(long now, Demand demand, int lane) {
@@ -147,14 +133,14 @@ final class Node {
     }
 
     long sharedReadyAt(long now, Demand demand) {
-        long at = Math.max(shutUntil(now, demand), latest(meters, now, demand));
+        long at = Math.max(shutUntil(now, demand), meters.readyAt(now, demand));
         at = learned == null ? at : Math.max(at, learned.readyAt(now, demand));
         return ramp == null ? at : Math.max(at, ramp.readyAt(now));
     }
 
     long shareReadyAt(long now, Demand demand, int lane) {
-        long at = Math.max(slots[lane].refusedUntil, latest(shares[lane], now, demand));
-        return learned == null ? at : Math.max(at, latest(learned.shares(lane), now, demand));
+        long at = Math.max(slots[lane].refusedUntil, shares[lane].readyAt(now, demand));
+        return learned == null ? at : Math.max(at, learned.shareReadyAt(now, demand, lane));
     }
 
     /** Nobody passes before, whatever the meters say. */
@@ -185,50 +171,46 @@ final class Node {
         }
     }
 
-    private static long latest(Meter[] meters, long now, Demand demand) {
-        long at = now;
-        for (Meter meter : meters) {
-            at = Math.max(at, meter.readyAt(now, demand.costFor(meter)));
-        }
-        return at;
-    }
-
     /** A lower bound of {@link #readyAt} behind {@code ahead} requests of the same line. */
     long expectedAt(long now, Demand demand, int lane, long ahead) {
         long at = Math.max(shutUntil(now, demand), slots[lane].refusedUntil);
-        for (Meter meter : meters) {
-            at = Math.max(at, expectedAt(meter, now, demand, ahead));
-        }
-        for (Meter meter : shares[lane]) {
-            at = Math.max(at, expectedAt(meter, now, demand, ahead));
-        }
+        at = Math.max(at, meters.expectedAt(now, demand, ahead));
+        at = Math.max(at, shares[lane].expectedAt(now, demand, ahead));
         return learned == null ? at : Math.max(at, learned.expectedAt(now, demand, lane, ahead));
-    }
-
-    private static long expectedAt(Meter meter, long now, Demand demand, long ahead) {
-        long cost = demand.costFor(meter);
-        return cost == 0 ? now : meter.expectedAt(now, meter.countsRequests ? ahead : 0, cost);
     }
 
     /** A limit that could never pass this demand, or null. */
     @Nullable
     Limit forbids(Demand demand, int lane) {
-        for (Meter meter : meters) {
-            if (!meter.canEver(demand.costFor(meter))) {
-                return meter.limit;
-            }
-        }
-        for (Meter meter : shares[lane]) {
-            if (!meter.canEver(demand.costFor(meter))) {
-                return meter.limit;
+        Limit limit = meters.forbids(demand);
+        return limit == null ? shares[lane].forbids(demand) : limit;
+    }
+
+    /** As {@link #forbids}, of this key or one above it. */
+    @Nullable
+    Limit forbidsOnPath(Demand demand, int lane) {
+        for (Node node = this; node != null; node = node.parent) {
+            Limit limit = node.forbids(demand, lane);
+            if (limit != null) {
+                return limit;
             }
         }
         return null;
     }
 
+    /** The broadest key of the path whose breaker is open, resting or on trial; null if there is none. */
+    @Nullable
+    Node broken() {
+        Node broken = null;
+        for (Node node = this; node != null; node = node.parent) {
+            broken = node.breaker != null && node.breaker.isOpen() ? node : broken;
+        }
+        return broken;
+    }
+
     void take(long now, Demand demand, int lane, Booking.Phase phase) {
-        take(meters, now, demand, phase);
-        take(shares[lane], now, demand, phase);
+        meters.take(now, demand, phase);
+        shares[lane].take(now, demand, phase);
         boolean bare = phase == Booking.Phase.HEADED;
         if (learned != null) {
             learned.take(now, demand, lane, phase);
@@ -258,69 +240,36 @@ final class Node {
         }
     }
 
-    private static void take(Meter[] meters, long now, Demand demand, Booking.Phase phase) {
-        for (Meter meter : meters) {
-            long cost = demand.costFor(meter);
-            if (cost > 0) {
-                meter.take(now, cost, phase);
-            }
-        }
-    }
-
     void moved(long now, Ticket ticket, int lane, Booking.Phase to) {
-        moved(meters, now, ticket, to);
-        moved(shares[lane], now, ticket, to);
+        meters.moved(now, ticket, to);
+        shares[lane].moved(now, ticket, to);
         unanswered(to == Booking.Phase.SENT ? 0 : -1);
         if (learned != null) {
             learned.moved(now, ticket, lane, to);
         }
     }
 
-    private static void moved(Meter[] meters, long now, Ticket ticket, Booking.Phase to) {
-        for (Meter meter : meters) {
-            if (meter.knows(ticket)) {
-                meter.moved(now, ticket.costFor(meter), ticket.phase, ticket.at, ticket.sentAt, to);
-            }
-        }
-    }
-
     void settle(long now, Ticket ticket, int lane, String unit, long delta) {
-        settle(meters, now, ticket, unit, delta);
-        settle(shares[lane], now, ticket, unit, delta);
+        meters.settle(now, ticket, unit, delta);
+        shares[lane].settle(now, ticket, unit, delta);
         if (learned != null) {
             learned.settle(now, ticket, lane, unit, delta);
         }
     }
 
-    private static void settle(Meter[] meters, long now, Ticket ticket, String unit, long delta) {
-        for (Meter meter : meters) {
-            if (meter.knows(ticket) && meter.limit.unit().equals(unit)) {
-                meter.settle(now, delta, ticket);
-            }
-        }
-    }
-
     void refund(long now, Ticket ticket, int lane) {
-        refund(meters, now, ticket);
-        refund(shares[lane], now, ticket);
+        meters.refund(now, ticket);
+        shares[lane].refund(now, ticket);
         unanswered(ticket.phase == Booking.Phase.HEADED ? 0 : -1);
         if (learned != null) {
             learned.refund(now, ticket, lane);
         }
     }
 
-    private static void refund(Meter[] meters, long now, Ticket ticket) {
-        for (Meter meter : meters) {
-            if (meter.knows(ticket)) {
-                meter.refund(now, ticket.costFor(meter), ticket);
-            }
-        }
-    }
-
     /** The permit ended; for one that nobody else tells of that is the answer, unless it was heard just before, or not used. */
     void release(long now, Ticket ticket, int lane, boolean isAnswer) {
-        release(meters, ticket);
-        release(shares[lane], ticket);
+        meters.release(ticket);
+        shares[lane].release(ticket);
         if (ticket.tells() == Ticket.Tells.NOTHING) {
             inHand().end(now, ticket.at);
             if (learned != null) {
@@ -329,14 +278,6 @@ final class Node {
         }
         if (ramp != null) {
             ramp.release(now, ticket, isAnswer);
-        }
-    }
-
-    private static void release(Meter[] meters, Ticket ticket) {
-        for (Meter meter : meters) {
-            if (meter.knows(ticket)) {
-                meter.release(ticket.demand.costFor(meter));
-            }
         }
     }
 
@@ -371,28 +312,17 @@ final class Node {
     }
 
     private void stopMeters(long from, long until) {
-        for (Meter meter : meters) {
-            meter.stop(from, until);
-        }
-        for (Meter[] share : shares) {
-            for (Meter meter : share) {
-                meter.stop(from, until);
-            }
-        }
-    }
-
-    private static void begin(Meter[] meters, long now, long generation) {
-        for (int i = 0; i < meters.length; i++) {
-            meters[i] = meters[i].anew(now);
-            meters[i].since = generation;
+        meters.stop(from, until);
+        for (Meters share : shares) {
+            share.stop(from, until);
         }
     }
 
     /** As if nothing had ever been taken, closed or learned; permits that are out stand in no books. */
     void reset(long now, long generation) {
-        begin(meters, now, generation);
-        for (Meter[] share : shares) {
-            begin(share, now, generation);
+        meters.begin(now, generation);
+        for (Meters share : shares) {
+            share.begin(now, generation);
         }
         gate.closedUntil = now;
         gate.saidUntil = now;
@@ -411,35 +341,19 @@ final class Node {
         if (closed) {
             stopMeters(gate.closedUntil, now);
         }
-        Meter[] before = meters;
-        meters = meters(limits, now, wall);
-        adopt(now, meters, before, generation);
-        Meter[][] sharesBefore = shares;
+        Meters before = meters;
+        meters = Meters.of(limits, now, wall);
+        meters.adopt(now, before, generation);
+        Meters[] sharesBefore = shares;
         shares = shares(limits, lanes, now, wall);
         for (int lane = 0; lane < shares.length; lane++) {
-            adopt(now, shares[lane], sharesBefore[lane], generation);
+            shares[lane].adopt(now, sharesBefore[lane], generation);
         }
         if (closed) {
             stopMeters(now, gate.closedUntil);
         }
         holds = holds();
-        budgeted = has(Limit.Kind.TOTAL);
-    }
-
-    private static void adopt(long now, Meter[] next, Meter[] before, long generation) {
-        boolean[] taken = new boolean[before.length];
-        for (Meter meter : next) {
-            meter.since = generation;
-            for (int i = 0; i < before.length; i++) {
-                Limit old = before[i].limit;
-                if (!taken[i] && old.kind() == meter.limit.kind() && old.unit().equals(meter.limit.unit())) {
-                    taken[i] = true;
-                    meter.adopt(now, before[i]);
-                    meter.since = before[i].since;
-                    break;
-                }
-            }
-        }
+        budgeted = meters.has(Limit.Kind.TOTAL);
     }
 
     /** Takes over the books and the cooldown of another key, whose demands count here from now on. */
@@ -451,10 +365,10 @@ final class Node {
         if (other.gate.isClosed(now)) {
             other.stopMeters(other.gate.closedUntil, now);
         }
-        meters = JointBooks.of(now, meters, other.meters, generation);
+        meters = meters.with(now, other.meters, generation);
         if (shares != NO_SHARES) {
             for (int lane = 0; lane < shares.length; lane++) {
-                shares[lane] = JointBooks.of(now, shares[lane], other.shares[lane], generation);
+                shares[lane] = shares[lane].with(now, other.shares[lane], generation);
             }
         }
         gate.absorb(other.gate);
@@ -473,7 +387,7 @@ final class Node {
         users += other.users;
         lastUsed = Math.max(lastUsed, other.lastUsed);
         holds = holds();
-        budgeted = has(Limit.Kind.TOTAL);
+        budgeted = meters.has(Limit.Kind.TOTAL);
     }
 
     /** Whether forgetting it would change nothing: nobody uses it, it is open, it owes nothing and it is full. */
@@ -483,22 +397,13 @@ final class Node {
                 && !gate.isClosed(now)
                 && (learned == null || learned.isFull(now))
                 && (ramp == null || ramp.isIdle(now))
-                && isFull(meters, now)
+                && meters.isFull(now)
                 && sharesFull(now);
     }
 
     private boolean sharesFull(long now) {
-        for (Meter[] share : shares) {
-            if (!isFull(share, now)) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private static boolean isFull(Meter[] meters, long now) {
-        for (Meter meter : meters) {
-            if (meter.limit.kind() == Limit.Kind.TOTAL || meter.fullAt(now) > now) {
+        for (Meters share : shares) {
+            if (!share.isFull(now)) {
                 return false;
             }
         }
@@ -509,7 +414,7 @@ final class Node {
     long permits() {
         long least = learned == null ? Exact.NEVER : learned.permits();
         for (Node node = this; node != null; node = node.parent) {
-            for (Meter meter : node.meters) {
+            for (Meter meter : node.meters.each) {
                 boolean counts = meter.countsRequests && meter.limit.kind() != Limit.Kind.TOTAL;
                 least = counts ? Math.min(least, meter.limit.permits()) : least;
             }
@@ -532,7 +437,7 @@ final class Node {
     long busy(long now, @Nullable Ticket answered) {
         long most = answered == null ? Math.max(1, out(now)) : out(now, answered);
         long cost = answered == null ? 1 : Math.max(1, answered.demand.requests());
-        for (Meter meter : meters) {
+        for (Meter meter : meters.each) {
             boolean inFlight = meter.countsRequests && meter.limit.kind() == Limit.Kind.IN_FLIGHT;
             most = inFlight ? Math.max(most, meter.limit.permits() / cost) : most;
         }
@@ -541,11 +446,12 @@ final class Node {
 
     /** The configured limits, then the learned ones. */
     Meter[] allMeters() {
+        Meter[] own = meters.each;
         if (learned == null) {
-            return meters;
+            return own;
         }
-        Meter[] all = Arrays.copyOf(meters, meters.length + learned.meters().length);
-        System.arraycopy(learned.meters(), 0, all, meters.length, learned.meters().length);
+        Meter[] all = Arrays.copyOf(own, own.length + learned.meters().length);
+        System.arraycopy(learned.meters(), 0, all, own.length, learned.meters().length);
         return all;
     }
 

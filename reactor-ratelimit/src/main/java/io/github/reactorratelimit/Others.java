@@ -62,7 +62,7 @@ final class Others {
     }
 
     private static @Nullable Meter same(Node node, Quota quota) {
-        for (Meter meter : node.meters) {
+        for (Meter meter : node.meters.each) {
             boolean counts = meter.countsRequests && meter.limit.kind() == Limit.Kind.WINDOW;
             boolean fits = quota.unit().equals(Limit.REQUESTS) && meter.limit.declaredPermits() == quota.limit();
             if (counts && fits && isAsLong(quota, meter.limit.declaredPeriod())) {

@@ -24,8 +24,8 @@ final class Outlook {
         readyAt = now;
         fullAt = now;
         for (Node node = leaf; node != null; node = node.parent) {
-            look(now, node.meters, demand);
-            look(now, node.shares[lane], demand);
+            look(now, node.meters.each, demand);
+            look(now, node.shares[lane].each, demand);
             if (node.learned != null) {
                 look(now, node.learned.meters(), demand);
                 look(now, node.learned.shares(lane), demand);

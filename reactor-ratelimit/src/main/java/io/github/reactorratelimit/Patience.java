@@ -10,6 +10,8 @@ final class Patience {
 
     private final LongSupplier clock;
     private long leftNanos;
+    private boolean bounded = true;
+    private boolean leavesBreakers;
 
     /** By a clock in nanoseconds, for waits that nobody tells of. */
     Patience(long nanos, LongSupplier clock) {
@@ -17,15 +19,32 @@ final class Patience {
         this.clock = clock;
     }
 
+    /**
+     * For the next source.
+     *
+     * @param waits whether it bounds the wait there, and what is waited there counts
+     * @param breakers whether a breaker that is open there is not waited for at all
+     */
+    void turnTo(boolean waits, boolean breakers) {
+        bounded = waits;
+        leavesBreakers = breakers;
+    }
+
+    boolean leavesBreakers() {
+        return leavesBreakers;
+    }
+
     long nowNanos() {
         return clock.getAsLong();
     }
 
     long leftNanos() {
-        return leftNanos;
+        return bounded ? leftNanos : Exact.NEVER;
     }
 
     void spend(long nanos) {
-        leftNanos = Math.max(0, leftNanos - Math.max(0, nanos));
+        if (bounded) {
+            leftNanos = Math.max(0, leftNanos - Math.max(0, nanos));
+        }
     }
 }

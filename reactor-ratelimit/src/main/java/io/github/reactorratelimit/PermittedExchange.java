@@ -11,6 +11,7 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.SignalType;
 import reactor.core.scheduler.Schedulers;
+import reactor.util.context.Context;
 
 /**
  * One call under a permit of a source that this library knows nothing more about: heard by the standard dialect, and
@@ -18,7 +19,7 @@ import reactor.core.scheduler.Schedulers;
  *
  * <p>The permit is here, or the call is over: whoever comes second, the grant or a cancel, gives it back.
  */
-final class PermittedExchange implements Exchange {
+final class PermittedExchange implements Exchange, Layers.Mark {
 
     private static final int WAITING = 0;
     private static final int GRANTED = 1;
@@ -28,6 +29,9 @@ final class PermittedExchange implements Exchange {
     private final AtomicInteger state = new AtomicInteger(WAITING);
     /** It can be corrected and heard even after it is given back. */
     private volatile @Nullable Permit permit;
+
+    /** What is around the call. */
+    private volatile Layers.@Nullable Mark around;
 
     private volatile boolean held;
     private volatile boolean answered;
@@ -41,14 +45,16 @@ final class PermittedExchange implements Exchange {
                 ? Mono.defer(() -> {
                     PermittedExchange exchange = new PermittedExchange(shown);
                     return permits.doOnNext(exchange::granted)
-                            .flatMap(granted -> Mono.<T>from(exchange.opened(use)))
+                            .flatMap(granted ->
+                                    Mono.<T>from(exchange.opened(use)).contextWrite(exchange::seen))
                             .doOnNext(answer -> exchange.answered = true)
                             .doFinally(exchange::ended);
                 })
                 : Flux.defer(() -> {
                     PermittedExchange exchange = new PermittedExchange(shown);
                     return permits.doOnNext(exchange::granted)
-                            .flatMapMany(granted -> Flux.<T>from(exchange.opened(use)))
+                            .flatMapMany(granted ->
+                                    Flux.<T>from(exchange.opened(use)).contextWrite(exchange::seen))
                             .doOnNext(answer -> exchange.answered = true)
                             .doFinally(exchange::ended);
                 });
@@ -56,6 +62,36 @@ final class PermittedExchange implements Exchange {
 
     private <T> Publisher<? extends T> opened(Sources.Use<T> use) {
         return state.get() == GRANTED ? use.call().apply(this) : Mono.empty();
+    }
+
+    private Context seen(Context context) {
+        around = Layers.mark(context);
+        return Layers.mark(context, this);
+    }
+
+    /** There is nothing in here that hears or tries again. */
+    @Override
+    public void claim(boolean retriesToo) {
+        Layers.Mark outer = around;
+        if (outer != null) {
+            outer.claim(retriesToo);
+        }
+    }
+
+    @Override
+    public int number() {
+        return 1;
+    }
+
+    /** Sources of other people's don't tell. */
+    @Override
+    public long waitedNanos() {
+        return 0;
+    }
+
+    @Override
+    public Exchange exchange() {
+        return this;
     }
 
     private void granted(Permit granted) {
@@ -141,6 +177,6 @@ final class PermittedExchange implements Exchange {
 
     @Override
     public int attempt() {
-        return 1;
+        return number();
     }
 }

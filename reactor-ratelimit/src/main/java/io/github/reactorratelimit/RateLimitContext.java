@@ -39,7 +39,8 @@ public final class RateLimitContext {
      * How long that attempt waited for its permit, the backoff before it included.
      *
      * @param context what is seen upstream of {@link RateLimitOperator#limit}
-     * @return the time in the limiter's clock; zero if it was granted at once, and outside of any attempt
+     * @return the time in the limiter's clock; zero if it was granted at once, by a source of your own, and outside of any
+     *     attempt
      */
     public static Duration waited(ContextView context) {
         Layers.Mark mark = Layers.mark(context);

@@ -15,6 +15,7 @@ public final class RateLimitedException extends RateLimitException {
 
     private final @Nullable Duration retryAfter;
     private final transient @Nullable Limit limit;
+    private boolean atBreaker;
 
     RateLimitedException(
             String limiter,
@@ -46,9 +47,21 @@ public final class RateLimitedException extends RateLimitException {
         return limit;
     }
 
+    /** It stands at a breaker that is open. */
+    RateLimitedException atBreaker() {
+        atBreaker = true;
+        return this;
+    }
+
+    boolean isAtBreaker() {
+        return atBreaker;
+    }
+
     @Override
     RateLimitException after(Throwable last, boolean sent) {
-        return new RateLimitedException(limiter(), keys(), String.valueOf(getMessage()), retryAfter, limit, last)
-                .sentBefore(sent);
+        RateLimitedException after =
+                new RateLimitedException(limiter(), keys(), String.valueOf(getMessage()), retryAfter, limit, last);
+        after.atBreaker = atBreaker;
+        return after.sentBefore(sent);
     }
 }

@@ -47,6 +47,14 @@ final class Refusals {
         return new RateLimitedException(name, Tree.labels(leaf), text(name, leaf, why), left, null, null);
     }
 
+    /** With the time until one call may find out, if it is known. */
+    static RateLimitedException breakerOpen(String name, Node leaf, long restNanos) {
+        Duration rest = restNanos > 0 ? Duration.ofNanos(restNanos) : null;
+        String why = "its breaker is open, because too many of its calls failed or timed out"
+                + (rest == null ? ", and one call is finding out" : "; one call finds out in " + rest);
+        return new RateLimitedException(name, Tree.labels(leaf), text(name, leaf, why), rest, null, null).atBreaker();
+    }
+
     static QueueFullException full(String name, Node leaf, int maxPending, String where) {
         return new QueueFullException(name, Tree.labels(leaf), maxPending, where);
     }

@@ -8,13 +8,13 @@ import io.github.reactorratelimit.LimitStore.Reply;
 final class SharedKeys {
 
     private final StoreNews news;
-    private final WaitingRoom room;
+    private final StoreVerdicts verdicts;
     private final Turns turns;
     private final Generations generations;
 
-    SharedKeys(StoreNews news, WaitingRoom room, Turns turns, Generations generations) {
+    SharedKeys(StoreNews news, StoreVerdicts verdicts, Turns turns, Generations generations) {
         this.news = news;
-        this.room = room;
+        this.verdicts = verdicts;
         this.turns = turns;
         this.generations = generations;
     }
@@ -34,12 +34,12 @@ final class SharedKeys {
                 follow(now, node, state);
             }
             if (!state.quotas().isEmpty()) {
-                state.quotas().forEach(quota -> room.learnedTogether(now, node, quota));
+                state.quotas().forEach(quota -> verdicts.learnedTogether(now, node, quota));
                 turns.touch(now, node);
             }
             // Unless it is what is known here: the way there and back makes no closing longer.
             if (Exact.add(sentAt, state.closedNanos()) > Math.max(sentAt, node.gate.closedUntil)) {
-                room.closedElsewhere(now, node, state.closedNanos());
+                verdicts.closedElsewhere(now, node, state.closedNanos());
             }
         }
     }

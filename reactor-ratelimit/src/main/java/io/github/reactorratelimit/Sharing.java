@@ -46,7 +46,7 @@ final class Sharing {
     private final Tree tree;
     private final Timers timers;
     private final Turns turns;
-    private final WaitingRoom room;
+    private final StoreVerdicts verdicts;
     private final StoreNews news;
     private final SharedKeys keys;
     private final Round round = new Round();
@@ -85,16 +85,17 @@ final class Sharing {
             Tree tree,
             Timers timers,
             Turns turns,
-            WaitingRoom room,
+            StoreVerdicts verdicts,
+            StoreNews news,
             Generations generations) {
         this.store = store;
         this.settings = settings;
         this.tree = tree;
         this.timers = timers;
         this.turns = turns;
-        this.room = room;
-        this.news = new StoreNews();
-        this.keys = new SharedKeys(news, room, turns, generations);
+        this.verdicts = verdicts;
+        this.news = news;
+        this.keys = new SharedKeys(news, verdicts, turns, generations);
         this.timeoutNanos = Exact.nanos(store.terms().timeout());
     }
 
@@ -121,30 +122,6 @@ final class Sharing {
 
     void dispose() {
         disposed = true;
-    }
-
-    /** A permit is given back, used or not. */
-    void released(Ticket ticket, Node leaf, boolean refund) {
-        if (ticket.standing() == null) {
-            return;
-        }
-        if (refund) {
-            news.returned(ticket);
-        }
-        news.held(leaf);
-        news.ramps(leaf);
-    }
-
-    /** A response was heard: what it closed, and what it says of the ramps on its path. */
-    void heard(long now, Ticket ticket, Node leaf, boolean closes) {
-        for (Node node = leaf; closes && node != null; node = node.parent) {
-            news.closed(node, ticket.standing());
-            if (node.learned != null) {
-                news.emptied(node, node.learned.emptyUntil(now));
-            }
-        }
-        news.learned(leaf);
-        news.ramps(leaf);
     }
 
     /** Whether those who fit here have to be asked for there. */
@@ -191,7 +168,7 @@ final class Sharing {
         asked.clear();
         for (Asked one : waiting) {
             if (one.ticket().stage() == Stage.ASKED) {
-                next.ask(room.place(one.ticket()), one);
+                next.ask(one.ticket().place(), one);
             }
         }
         List<LimitStore.Ask> asks = next.asks();
@@ -328,7 +305,8 @@ final class Sharing {
                 }
                 if (left > 0) {
                     left--;
-                    room.grantAsked(now, one.ticket(), standing);
+                    verdicts.grant(now, one.ticket(), standing);
+                    news.holding(one.ticket().place().node);
                 } else {
                     refused.add(one);
                 }
@@ -363,7 +341,7 @@ final class Sharing {
         }
         for (int i = refused.size() - 1; i >= 0; i--) {
             Asked one = refused.get(i);
-            room.refuseAsked(now, one, forGood ? Exact.NEVER : until, timed, limit);
+            verdicts.refuse(now, one, forGood ? Exact.NEVER : until, timed, limit, disposed);
         }
     }
 
@@ -386,11 +364,11 @@ final class Sharing {
         for (int i = all.size() - 1; i >= 0; i--) {
             Asked one = all.get(i);
             if (one.ticket().stage() == Stage.ASKED) {
-                room.putBack(now, one);
+                verdicts.putBack(now, one, disposed);
             }
         }
         if (mode == Mode.CLOSED) {
-            room.failWaiting(now, tree.root, why);
+            verdicts.failWaiting(now, tree.root, why);
         }
         setRound(now);
     }

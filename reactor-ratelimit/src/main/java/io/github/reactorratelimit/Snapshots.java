@@ -83,7 +83,7 @@ final class Snapshots {
                 blockedBy = null;
             }
             Meter[] learned = node.learned == null ? new Meter[0] : node.learned.shares(slot.lane);
-            for (Meter[] meters : List.of(node.allMeters(), node.shares[slot.lane], learned)) {
+            for (Meter[] meters : List.of(node.allMeters(), node.shares[slot.lane].each, learned)) {
                 for (Meter meter : meters) {
                     long ready = meter.readyAt(now, first.demand.costFor(meter));
                     if (ready > at) {

@@ -77,7 +77,7 @@ final class StoreCaller implements Runnable {
     public void run() {
         List<StoreCall> late = new ArrayList<>(0);
         int[] parts = new int[1];
-        admission.inMonitor(() -> {
+        admission.passes().inMonitor(() -> {
             wanted = false;
             for (StoreCall call = sharing.takeOverdue(); call != null; call = sharing.takeOverdue()) {
                 late.add(call);
@@ -88,11 +88,11 @@ final class StoreCaller implements Runnable {
         if (parts[0] > 0) {
             division = parts[0];
             change();
-            admission.pass(sharing::changed);
+            admission.passes().pass(sharing::changed);
         }
         sayWhatChanged();
         StoreCall[] next = new StoreCall[1];
-        admission.pass(now -> next[0] = sharing.next(now));
+        admission.passes().pass(now -> next[0] = sharing.next(now));
         if (next[0] != null) {
             send(next[0]);
         }
@@ -111,7 +111,7 @@ final class StoreCaller implements Runnable {
         call.subscription.update(sharing.store()
                 .decide(batch)
                 .subscribe(
-                        reply -> admission.pass(now -> {
+                        reply -> admission.passes().pass(now -> {
                             if (sharing.ends(call)) {
                                 sharing.answered(now, call, reply);
                             }
@@ -121,7 +121,7 @@ final class StoreCaller implements Runnable {
     }
 
     private void lost(StoreCall call, Throwable why) {
-        admission.pass(now -> {
+        admission.passes().pass(now -> {
             if (sharing.ends(call)) {
                 sharing.lost(now, call, why);
             }
@@ -138,7 +138,7 @@ final class StoreCaller implements Runnable {
     /** Makes the store forget a key, then forgets it here. */
     Mono<Void> reset(Demand whom) {
         return StoreLook.at(whom, true, admission, sharing)
-                .doOnNext(forgotten -> admission.resetHere(whom))
+                .doOnNext(forgotten -> admission.controls().resetHere(whom))
                 .then();
     }
 
@@ -154,7 +154,7 @@ final class StoreCaller implements Runnable {
     private void sayWhatChanged() {
         Mode[] mode = new Mode[1];
         Throwable[] why = new Throwable[1];
-        admission.inMonitor(() -> {
+        admission.passes().inMonitor(() -> {
             mode[0] = sharing.takeChangedMode();
             why[0] = sharing.failure();
         });
@@ -185,13 +185,15 @@ final class StoreCaller implements Runnable {
             parts = division;
             int by = parts;
             if (by == 1) {
-                admission.changeTo(limits, scopes);
+                admission.controls().changeTo(limits, scopes);
             } else {
-                admission.changeTo(
-                        Scope.each(limits, limit -> limit.part(by)),
-                        scopes.stream()
-                                .map(scope -> scope.each(limit -> limit.part(by)))
-                                .toList());
+                admission
+                        .controls()
+                        .changeTo(
+                                Scope.each(limits, limit -> limit.part(by)),
+                                scopes.stream()
+                                        .map(scope -> scope.each(limit -> limit.part(by)))
+                                        .toList());
             }
         } while (parts != division);
     }

@@ -50,11 +50,11 @@ final class StoreDraft {
     /** All limits of a key: what closes it stops what accrues in them. */
     void mentionAll(Node node) {
         key(node);
-        for (Meter meter : node.meters) {
+        for (Meter meter : node.meters.each) {
             place(node, meter, -1);
         }
         for (int lane = 0; lane < node.shares.length; lane++) {
-            for (Meter meter : node.shares[lane]) {
+            for (Meter meter : node.shares[lane].each) {
                 place(node, meter, lane);
             }
         }
@@ -146,8 +146,8 @@ final class StoreDraft {
     List<Part> parts(Slot slot, Demand demand, Phase phase) {
         List<Part> parts = new ArrayList<>(4);
         for (Node node = slot.node; node != null; node = node.parent) {
-            parts(node, node.meters, -1, demand, phase, parts);
-            parts(node, node.shares[slot.lane], slot.lane, demand, phase, parts);
+            parts(node, node.meters.each, -1, demand, phase, parts);
+            parts(node, node.shares[slot.lane].each, slot.lane, demand, phase, parts);
             if (node.learned != null) {
                 parts(node, node.learned.shareable(), -1, demand, phase, parts);
             }

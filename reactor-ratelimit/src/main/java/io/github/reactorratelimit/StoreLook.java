@@ -37,20 +37,20 @@ final class StoreLook {
             Demand whom, boolean forget, Admission admission, Sharing sharing, MonoSink<StoreLook> sink) {
         StoreCall[] made = new StoreCall[1];
         ScopeState[] here = new ScopeState[1];
-        admission.atKey(whom, (now, node) -> {
+        admission.controls().atKey(whom, (now, node) -> {
             StoreCall call = sharing.aside(now);
             call.batch = batch(now, node, call.draft, forget);
             // Under the monitor, so that nobody finds it late before it can say so.
             List<String> keys = Tree.labels(node);
             call.givenUp = () -> sink.error(unavailable(admission, keys, sharing.tooLate()));
             made[0] = call;
-            here[0] = admission.stateOf(now, node);
+            here[0] = admission.controls().stateOf(now, node);
         });
         StoreCall call = made[0];
         Batch batch = call.batch;
         assert batch != null;
         sink.onDispose(() -> {
-            admission.pass(now -> sharing.asideEnded(call));
+            admission.passes().pass(now -> sharing.asideEnded(call));
             call.subscription.dispose();
         });
         call.subscription.update(sharing.store()

@@ -163,7 +163,7 @@ final class StoreNews {
 
     private static boolean hasWindow(Slot slot) {
         for (Node node = slot.node; node != null; node = node.parent) {
-            for (Meter meter : node.meters) {
+            for (Meter meter : node.meters.each) {
                 if (meter.limit.kind() == Limit.Kind.WINDOW) {
                     return true;
                 }
@@ -221,7 +221,7 @@ final class StoreNews {
     }
 
     private static boolean holdsSome(Node node) {
-        for (Meter meter : node.meters) {
+        for (Meter meter : node.meters.each) {
             if (meter instanceof InFlightMeter flight && flight.held() > 0) {
                 return true;
             }
@@ -230,12 +230,36 @@ final class StoreNews {
     }
 
     private static boolean hasFlight(Node node) {
-        for (Meter meter : node.meters) {
+        for (Meter meter : node.meters.each) {
             if (meter instanceof InFlightMeter) {
                 return true;
             }
         }
         return false;
+    }
+
+    /** A permit is given back, used or not. */
+    void ended(Ticket ticket, Node leaf, boolean refund) {
+        if (ticket.standing() == null) {
+            return;
+        }
+        if (refund) {
+            returned(ticket);
+        }
+        held(leaf);
+        ramps(leaf);
+    }
+
+    /** A response was heard: what it closed, and what it says of the ramps on its path. */
+    void heard(long now, Ticket ticket, Node leaf, boolean closes) {
+        for (Node node = leaf; closes && node != null; node = node.parent) {
+            closed(node, ticket.standing());
+            if (node.learned != null) {
+                emptied(node, node.learned.emptyUntil(now));
+            }
+        }
+        learned(leaf);
+        ramps(leaf);
     }
 
     // ---------------------------------------------------------------------------------------------------- telling
@@ -261,15 +285,15 @@ final class StoreNews {
         IdentityHashMap<Meter, Long> asking = new IdentityHashMap<>();
         for (Group group : call.groups) {
             for (Node node = group.slot().node; node != null; node = node.parent) {
-                add(asking, node.meters, group);
-                add(asking, node.shares[group.slot().lane], group);
+                add(asking, node.meters.each, group);
+                add(asking, node.shares[group.slot().lane].each, group);
             }
         }
         List<Holding> held = new ArrayList<>();
         for (Node node : new ArrayList<>(all ? holding : changed)) {
-            holdings(call.draft, node, node.meters, -1, asking, held);
+            holdings(call.draft, node, node.meters.each, -1, asking, held);
             for (int lane = 0; lane < node.shares.length; lane++) {
-                holdings(call.draft, node, node.shares[lane], lane, asking, held);
+                holdings(call.draft, node, node.shares[lane].each, lane, asking, held);
             }
         }
         holding.removeIf(node -> !holdsSome(node));

@@ -56,7 +56,7 @@ abstract class Ticket extends Booking {
     boolean counted;
     /** When it joined, in limiter time. */
     long joinedAt;
-    /** Somebody told when it was sent; of a permit of which nobody has to tell, that it was answered. */
+    /** Somebody told that it is being sent, or was; of a permit of which nobody has to tell, that it was answered. */
     boolean heardOf;
 
     @Nullable
@@ -84,12 +84,45 @@ abstract class Ticket extends Booking {
         stage = (byte) next.ordinal();
     }
 
+    /** Where it stands, or what it holds a permit of; a place that has moved is followed. */
+    final Slot place() {
+        Slot place = slot;
+        if (place == null) {
+            throw new IllegalStateException("a ticket has its place before anything is decided about it");
+        }
+        while (place.node.sharedWith != null) {
+            place = place.node.sharedWith.slots[place.lane];
+            slot = place;
+        }
+        return place;
+    }
+
+    /** It keeps its key from being forgotten. */
+    final void use(Node key) {
+        counted = true;
+        key.users++;
+    }
+
+    /** It is done, and keeps its key no longer. */
+    final void leave() {
+        stage(Stage.DONE);
+        if (counted) {
+            counted = false;
+            place().node.users--;
+        }
+    }
+
     /** What is told about the attempt besides its end. */
     abstract Tells tells();
 
     /** Whether its permit was certainly not used yet. */
     final boolean isSurelyUnsent() {
-        return phase == Phase.UNSENT && tells() == Tells.SENDING;
+        return phase == Phase.UNSENT && tells() == Tells.SENDING && !heardOf;
+    }
+
+    /** Whether it doesn't wait where a breaker is open. */
+    boolean leavesBreakers() {
+        return false;
     }
 
     /** Which attempt of its call it is. */

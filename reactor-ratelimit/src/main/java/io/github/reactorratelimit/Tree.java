@@ -27,6 +27,9 @@ final class Tree {
     private boolean limited;
 
     private final LongUnaryOperator wall;
+    /** Whether a store keeps the books, which can't keep those of every limit. */
+    private final boolean shared;
+
     private volatile List<Scope> scopes;
     /** How often limits were changed. Written under the monitor, after the scopes, so that who reads it first reads no older ones. */
     private volatile int changes;
@@ -42,8 +45,10 @@ final class Tree {
             List<Scope> scopes,
             Settings settings,
             Generations generations,
-            LongUnaryOperator wall) {
+            LongUnaryOperator wall,
+            boolean shared) {
         this.wall = wall;
+        this.shared = shared;
         this.lanes = settings.lanes();
         this.scopes = scopes;
         this.idleNanos = settings.idleNanos();
@@ -139,6 +144,9 @@ final class Tree {
             Scope scope = scopes.get(i);
             scope.describe(keys[i], path);
             all.add(scope.limitsOf(keys[i], new LinkedHashMap<>(path)));
+        }
+        if (shared) {
+            all.forEach(Sharing::check);
         }
         return new KeyLimits(all, asOf);
     }

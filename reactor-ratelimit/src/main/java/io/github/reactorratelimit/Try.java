@@ -123,7 +123,7 @@ abstract class Try extends Ticket {
         Herald herald = admission().herald();
         Throwable failure = behind().last();
         if (herald != null && failure != null) {
-            long wait = Math.max(behind().restNanos(), admission().closedFor(this));
+            long wait = Math.max(behind().restNanos(), admission().answers().closedFor(this));
             int next = behind().attempts() + 1;
             herald.retried(this, new Retry(next, Reason.valueOf(outcome.name()), Duration.ofNanos(wait), failure));
         }
@@ -171,7 +171,7 @@ abstract class Try extends Ticket {
 
     private void hear(RateLimitSignal signal, long pauseNanos) {
         if (!heardInside) {
-            admission().hear(this, signal, pauseNanos, false);
+            admission().answers().hear(this, signal, pauseNanos, false);
         }
     }
 

@@ -117,6 +117,13 @@ final class Turns {
         }
     }
 
+    /** As {@link #touch}, which is nobody's business while nobody waits. */
+    void notice(long now, Node from) {
+        if (waiting > 0) {
+            touch(now, from);
+        }
+    }
+
     /** The time came that this node was parked until. Whoever shares a quota with it is due by itself, in its own turn. */
     void due(long now, Node from) {
         for (Node node = from; node != null; node = node.parent) {
@@ -124,13 +131,13 @@ final class Turns {
         }
     }
 
-    /** Places a node and those that share a quota with it, as they came to be known. */
+    /** Places a node and, where that makes a difference to them, those that share a quota with it, as they came to be known. */
     private void placeSharing(long now, Node node) {
-        List<Node> sharing = node.learned == null ? List.of() : node.learned.sharing();
-        if (sharing.isEmpty()) {
+        if (node.learned == null || !node.learned.placeAll(now)) {
             place(now, node);
             return;
         }
+        List<Node> sharing = node.learned.sharing();
         for (int i = 0; i < sharing.size(); i++) {
             Node other = sharing.get(i);
             if (other == node || other.isWaitedFor()) {
@@ -214,6 +221,9 @@ final class Turns {
         }
         for (int lane = 0; lane < (aged ? lowest : lowest + 1); lane++) {
             blocked |= place(now, node.slots[lane], blocked);
+        }
+        if (node.learned != null) {
+            node.learned.placeOne(now);
         }
     }
 

@@ -404,6 +404,18 @@ class CooldownTest {
     }
 
     @Test
+    void an_answer_that_was_long_on_its_way_closes_no_longer_than_our_own_books() {
+        RateLimiter limiter = time.limiter(Limit.of(1, ofSeconds(10)));
+        Permit slow = take(limiter);
+        time.runTo(ofSeconds(3));
+        slow.complete(exhausted(ofSeconds(10)).coarse(true).build());
+        assertThat(root(limiter).closedFor())
+                .as("it may have been said at once")
+                .isZero();
+        assertThat(limiter.tryAcquire().retryAfter()).isEqualTo(ofMillis(7_010));
+    }
+
+    @Test
     void where_the_server_knows_more_than_our_books_its_reset_counts() {
         RateLimiter limiter = time.limiter(Limit.of(5, ofSeconds(10)));
         take(limiter).complete(exhausted(ofSeconds(10)).build());

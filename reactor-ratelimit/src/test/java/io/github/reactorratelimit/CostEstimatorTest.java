@@ -36,11 +36,20 @@ class CostEstimatorTest {
 
     @Test
     void it_never_asks_for_more_than_the_bound_or_for_nothing() {
-        learn("over", 10, 10, 100);
-        assertThat(estimator.estimate("over", 10)).isEqualTo(10);
+        for (int i = 0; i < 10; i++) {
+            learn("mixed", 1, 10, i % 2 == 0 ? 10 : 5); // A mean of 7.5 and a deviation of 2.5, and something.
+        }
+        assertThat(estimator.estimate("mixed", 10)).isEqualTo(10);
         learn("nothing", 10, 1_000, 0);
         assertThat(estimator.estimate("nothing", 1_000)).isEqualTo(1);
         assertThat(estimator.estimate("nothing", 0)).isZero();
+    }
+
+    @Test
+    void what_turns_out_to_be_a_guess_is_corrected_upwards() {
+        learn("guess", 10, 10, 100);
+        assertThat(estimator.estimate("guess", 10)).isEqualTo(100);
+        assertThat(estimator.estimate("guess", Long.MAX_VALUE)).isEqualTo(Long.MAX_VALUE);
     }
 
     @Test

@@ -7,6 +7,8 @@ import io.github.reactorratelimit.signal.Headers;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.Disposable;
 import reactor.core.publisher.Mono;
 
@@ -72,6 +74,22 @@ class HeldPermitTest {
 
         assertThat(free()).isEqualTo(1);
         assertThat(signals).containsExactly("source cancelled");
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void a_call_that_is_cancelled_while_its_request_is_written_is_charged(boolean begun) { // B22
+        Disposable call = limiter.calls()
+                .<String>exchange(Demand.one(), exchange -> {
+                    if (begun) {
+                        exchange.sending();
+                    }
+                    return Mono.never();
+                })
+                .subscribe();
+        call.dispose();
+        assertThat(limiter.snapshot().root().limits().get(1).available()).isEqualTo(begun ? 9 : 10);
+        assertThat(free()).isEqualTo(1);
     }
 
     @Test

@@ -24,12 +24,12 @@ class LearnedLanesTest {
     }
 
     private static RateLimitSignal left(long remaining, long limit) {
-        Quota quota = new Quota("", "requests", limit, remaining, -1, ofSeconds(10), null, null);
+        Quota quota = new Quota("", "requests", limit, remaining, -1, ofSeconds(10), ofSeconds(10), null);
         return RateLimitSignal.of(200).quotas(List.of(quota)).build();
     }
 
     private static RateLimitSignal left(long remaining, long limit, int second) {
-        Quota quota = new Quota("", "requests", limit, remaining, -1, ofSeconds(10 - second), null, null);
+        Quota quota = new Quota("", "requests", limit, remaining, -1, ofSeconds(10 - second), ofSeconds(10), null);
         return RateLimitSignal.of(200).quotas(List.of(quota)).build();
     }
 
@@ -82,7 +82,7 @@ class LearnedLanesTest {
         Decision refused = limiter.tryAcquire(LOW);
         assertThat(refused.retryAfter()).isEqualTo(ofSeconds(10));
         assertThat(refused.remaining()).isZero();
-        assertThat(refused.limit()).hasToString("5 requests, learned from responses");
+        assertThat(refused.limit()).hasToString("5 requests per PT10S, learned from responses");
         assertThat(limiter.tryAcquire(HIGH).allowed()).isTrue();
     }
 
@@ -105,7 +105,7 @@ class LearnedLanesTest {
                 .lane("background", Share.of(0.5))
                 .learn()
                 .build();
-        Quota bucket = new Quota("", "requests", 10, 9, -1, ofSeconds(10), null, "h1");
+        Quota bucket = new Quota("", "requests", 10, 9, -1, ofSeconds(10), ofSeconds(10), "h1");
         RateLimitSignal told = RateLimitSignal.of(200).quotas(List.of(bucket)).build();
         limiter.tryAcquire(HIGH.and("route", "/a")).permit().complete(told);
         limiter.tryAcquire(HIGH.and("route", "/b")).permit().complete(told);

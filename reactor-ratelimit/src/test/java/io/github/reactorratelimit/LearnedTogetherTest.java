@@ -20,7 +20,7 @@ class LearnedTogetherTest {
     private final VirtualTime time = new VirtualTime();
 
     private static Quota quota(String name, long limit, long remaining, Duration reset) {
-        return new Quota(name, "requests", limit, remaining, -1, reset, null, null);
+        return new Quota(name, "requests", limit, remaining, -1, reset, reset, null);
     }
 
     private static RateLimitSignal told(Quota... quotas) {
@@ -50,7 +50,7 @@ class LearnedTogetherTest {
         }
 
         void answer(RateLimitSignal signal) {
-            admission.hear(this, signal, 0, true);
+            admission.answers().hear(this, signal, 0, true);
         }
     }
 

@@ -13,6 +13,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.Disposable;
 
 /** Limits that nobody configured, learned from what responses say. */
 class LearningTest {
@@ -26,7 +27,7 @@ class LearningTest {
     }
 
     private static RateLimitSignal quota(String name, long limit, long remaining, Duration reset, boolean coarse) {
-        Quota quota = new Quota(name, "requests", limit, remaining, -1, reset, null, null, coarse);
+        Quota quota = new Quota(name, "requests", limit, remaining, -1, reset, coarse ? null : reset, null, coarse);
         RateLimitSignal.Builder signal = RateLimitSignal.of(200).quotas(List.of(quota));
         return remaining > 0
                 ? signal.build()
@@ -60,7 +61,7 @@ class LearningTest {
         }
 
         void answer(RateLimitSignal signal) {
-            admission.hear(this, signal, 0, true);
+            admission.answers().hear(this, signal, 0, true);
         }
 
         void fail() {
@@ -197,6 +198,25 @@ class LearningTest {
     }
 
     @Test
+    void a_permit_that_is_cancelled_between_its_grant_and_its_emission_is_given_back() {
+        RateLimiter limiter = learning();
+        Permit first = limiter.tryAcquire().permit();
+        Asked releasing = time.ask(limiter);
+        Disposable[] doomed = new Disposable[1];
+        List<Asked> last = new ArrayList<>();
+        // Both are granted by one pass; the first of them cancels the second before that is told.
+        limiter.acquire(Demand.one()).subscribe(permit -> doomed[0].dispose());
+        doomed[0] = limiter.acquire(Demand.one()).subscribe();
+        first.complete(left(3, ofSeconds(10)));
+        assertThat(releasing.isGranted()).isTrue();
+        last.add(time.ask(limiter));
+        last.add(time.ask(limiter));
+        assertThat(last.stream().filter(Asked::isGranted))
+                .as("three were left, and two are used")
+                .hasSize(1);
+    }
+
+    @Test
     void configured_limits_stay_the_bound() {
         List<Call> calls = call(learning(Limit.of(3, ofSeconds(10))), 20);
         assertThat(out(calls)).isEqualTo(1);
@@ -259,7 +279,7 @@ class LearningTest {
         RateLimiter limiter = learning();
         limiter.tryAcquire().permit().complete(left(0, ofSeconds(10)));
         Decision refused = limiter.tryAcquire();
-        assertThat(refused.limit()).hasToString("5 requests, learned from responses");
+        assertThat(refused.limit()).hasToString("5 requests per PT10S, learned from responses");
         assertThat(refused.retryAfter()).isEqualTo(ofSeconds(10));
         assertThat(limiter.snapshot().root().limits()).hasSize(1);
     }
@@ -288,7 +308,7 @@ class LearningTest {
     }
 
     private static RateLimitSignal bucket(String name, long remaining) {
-        Quota quota = new Quota("", "requests", 5, remaining, -1, ofSeconds(10), null, name);
+        Quota quota = new Quota("", "requests", 5, remaining, -1, ofSeconds(10), ofSeconds(10), name);
         RateLimitSignal.Builder signal = RateLimitSignal.of(200).quotas(List.of(quota));
         return remaining > 0 ? signal.build() : signal.delay(ofSeconds(10)).build();
     }

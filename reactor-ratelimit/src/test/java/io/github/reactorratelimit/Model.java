@@ -725,14 +725,14 @@ final class Model {
         Duration delay = signal.delay();
         List<Quota> empty = signal.quotas().stream().filter(Quota::exhausted).toList();
         if (delay != null && !empty.isEmpty()) {
-            empty(about(demand, signal), empty, signal, delay.toNanos());
+            empty(about(demand, signal), empty, signal, delay.toNanos(), toldAtTheEarliest(demand));
         }
     }
 
     /** An empty quota closes its key for as long as the server says, unless somebody knows that better. */
-    private void empty(ModelKey key, List<Quota> empty, RateLimitSignal signal, long nanos) {
+    private void empty(ModelKey key, List<Quota> empty, RateLimitSignal signal, long nanos, long toldAt) {
         boolean wholeSeconds = signal.coarse() || nanos % SECOND == 0;
-        long sureUntil = now + nanos - (wholeSeconds ? Math.min(nanos, SECOND) : 0);
+        long sureUntil = toldAt + nanos - (wholeSeconds ? Math.min(nanos, SECOND) : 0);
         boolean ours = empty.stream()
                 .anyMatch(quota -> key.books.stream().anyMatch(books -> isAsEmpty(books, quota, sureUntil)));
         // Of what is said of a quota more than once its own books have the closest figure; a longer delay is no such
@@ -744,6 +744,11 @@ final class Model {
         if (!learned && !ours) {
             closeAsTold(key, nanos, nanos + (signal.coarse() ? SECOND : 0));
         }
+    }
+
+    /** When an answer was given at the earliest. If nobody told when it was asked for, that was with its head or its end. */
+    private static long toldAtTheEarliest(ModelDemand demand) {
+        return demand.isBare() ? demand.grantedAt : Math.min(demand.sentAt, demand.endedAt);
     }
 
     /** Our own books say the same: then the finer clock, ours, decides. */
@@ -780,8 +785,7 @@ final class Model {
     private void learn(ModelKey key, ModelDemand demand, Quota quota) {
         ModelQuota known =
                 key.quotas.stream().filter(one -> one.isOf(quota)).findFirst().orElse(null);
-        // Nobody told: it was sent at its head, or else at its end, at the latest.
-        long sentAt = demand.isBare() ? demand.grantedAt : Math.min(demand.sentAt, demand.endedAt);
+        long sentAt = toldAtTheEarliest(demand);
         long sureUntil = ModelQuota.earliest(sentAt, quota);
         if (quota.exhausted() && key.books.stream().anyMatch(books -> isAsEmpty(books, quota, sureUntil))) {
             if (known != null) {
@@ -798,7 +802,7 @@ final class Model {
             known.keys.add(key);
             known.began = ++count;
         }
-        known.answer(now, demand, sentAt, quota);
+        known.answer(now, demand, sentAt, quota, ++count);
     }
 
     /** What becomes of a key's quotas that an answer does not mention. */

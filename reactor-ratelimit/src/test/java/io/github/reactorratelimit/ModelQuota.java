@@ -28,6 +28,10 @@ final class ModelQuota {
     long notBefore;
     long notAfter = Long.MIN_VALUE;
     long lastGrantAt;
+    /** The running number of the last answer whose figure is what we reckon from. */
+    private long figured;
+    /** Some reset was told to less than a second. */
+    private boolean fractions;
 
     /** What each counts in its lane's share of this window. */
     final Map<ModelDemand, Long> taken = new LinkedHashMap<>();
@@ -68,8 +72,18 @@ final class ModelQuota {
         return sentAt + Math.max(0, nanos - (whole ? SECOND : 0));
     }
 
-    private static long latest(long now, Quota quota) {
-        return now + spanNanos(quota) + (quota.coarse() ? SECOND : 0);
+    /** The latest: whole seconds may be cut off, unless this quota is known to be told with fractions; no window is longer. */
+    private long latest(long now, Quota quota) {
+        long told = spanNanos(quota);
+        if (quota.reset() == null) {
+            return now + told;
+        }
+        boolean cut = quota.coarse() || (told % SECOND == 0 && !fractions);
+        long longest = cut ? told + SECOND : told;
+        if (quota.window() != null && longest > quota.window().toNanos()) {
+            longest = Math.max(told, quota.window().toNanos());
+        }
+        return now + longest;
     }
 
     /** Once the reset is surely over nothing is known any more. */
@@ -95,6 +109,9 @@ final class ModelQuota {
     void refunded(ModelDemand demand) {
         if (isOpen(demand)) {
             taken.remove(demand);
+        } else if (demand.isBare() && demand.granted > began) {
+            taken.remove(demand);
+            left += known && demand.granted > figured ? demand.asked.cost(unit) : 0;
         }
     }
 
@@ -121,7 +138,10 @@ final class ModelQuota {
         return fits || !known ? now : notAfter;
     }
 
-    void answer(long now, ModelDemand demand, long sentAt, Quota quota) {
+    void answer(long now, ModelDemand demand, long sentAt, Quota quota, long count) {
+        if (quota.reset() != null && !quota.coarse() && quota.reset().toNanosPart() != 0) {
+            fractions = true;
+        }
         long from = earliest(sentAt, quota);
         long to = latest(now, quota);
         boolean later = from >= notAfter || (!known && sentAt >= notAfter);
@@ -129,12 +149,14 @@ final class ModelQuota {
             if (to > now) {
                 known = true;
                 left = quota.remaining();
+                figured = count;
                 notBefore = from;
                 notAfter = to;
                 taken.keySet().removeIf(one -> !isOpen(one));
                 taken.put(demand, demand.dueCost(unit));
             }
         } else if (known && to > notBefore) {
+            figured = left < quota.remaining() ? figured : count;
             left = Math.min(left, quota.remaining());
             notBefore = Math.max(notBefore, from);
             notAfter = Math.min(notAfter, to);

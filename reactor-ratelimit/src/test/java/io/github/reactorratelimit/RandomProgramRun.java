@@ -217,21 +217,21 @@ final class RandomProgramRun {
         long nanos = TIMES[step.time() % TIMES.length];
         switch (step.op()) {
             case PAUSE -> {
-                core.pause(named(step), nanos);
+                core.controls().pause(named(step), nanos);
                 model.pause(key(step, step.pick() % (program.depth() + 1)), nanos);
             }
             case RESUME -> {
-                core.resume(named(step));
+                core.controls().resume(named(step));
                 model.resume(key(step, step.pick() % (program.depth() + 1)));
             }
             case CHANGE -> {
                 changed = !changed;
                 RateLimiterSpec spec = program.spec(program.applied(changed), time);
-                core.change(spec.rootLimits(), spec.scopes());
+                core.controls().change(spec.rootLimits(), spec.scopes());
                 model.change(program.applied(changed));
             }
             default -> {
-                core.dispose();
+                core.passes().dispose();
                 model.dispose();
             }
         }
@@ -259,7 +259,7 @@ final class RandomProgramRun {
                 model.abort(demand);
             }
             case SENT -> {
-                core.sent(ticket);
+                core.answers().sent(ticket);
                 model.sent(demand);
             }
             case HEAR -> {
@@ -267,22 +267,22 @@ final class RandomProgramRun {
                 if (step.key() % 5 == 1) {
                     hearAll(ticket, demand, step, pause);
                 } else {
-                    core.hear(ticket, signal, pause, false);
+                    core.answers().hear(ticket, signal, pause, false);
                     model.hear(demand, signal, pause, false);
                 }
             }
             case COMPLETE -> {
-                core.hear(ticket, signal, 0, true);
+                core.answers().hear(ticket, signal, 0, true);
                 model.hear(demand, signal, 0, true);
             }
             case RELEASE -> release(demand);
             case SETTLE -> {
                 String unit = step.lane() == 0 ? Limit.REQUESTS : "tokens";
-                core.settle(ticket, unit, step.tokens());
+                core.answers().settle(ticket, unit, step.tokens());
                 model.settle(demand, unit, step.tokens());
             }
             case WATCH -> {
-                core.watch(ticket, TIMES[step.time() % TIMES.length] + 1, false);
+                core.answers().watch(ticket, TIMES[step.time() % TIMES.length] + 1, false);
                 model.watch(demand, TIMES[step.time() % TIMES.length] + 1);
             }
             default -> throw new IllegalStateException("not told to a ticket: " + step);
@@ -295,7 +295,7 @@ final class RandomProgramRun {
                 .mapToObj(i -> SIGNALS.get((step.cost() + i * (1 + step.time())) % SIGNALS.size()))
                 .toList();
         long actual = Math.min(ticket.demand.requests(), step.tokens());
-        core.hearAll(ticket, signals, actual, pause);
+        core.answers().hearAll(ticket, signals, actual, pause);
         model.hearAll(demand, signals, actual, pause);
     }
 
@@ -354,7 +354,7 @@ final class RandomProgramRun {
         assertThat(grants(actual)).as(where).isEqualTo(grants(expected));
         assertThat(actual).as(where).containsExactlyInAnyOrderElementsOf(expected);
         if (closely) {
-            RateLimiterSnapshot snapshot = core.snapshot();
+            RateLimiterSnapshot snapshot = core.controls().snapshot();
             assertThat(snapshot.waiting()).as(where).isEqualTo(model.waiting().size());
             Map<List<String>, String> books = new HashMap<>();
             for (ScopeState scope : snapshot.scopes()) {
@@ -391,7 +391,7 @@ final class RandomProgramRun {
         }
         compare("at rest", true);
         assertThat(model.waiting()).as("forgotten").isEmpty();
-        assertThat(core.snapshot().timers()).as("timers left").isZero();
+        assertThat(core.controls().snapshot().timers()).as("timers left").isZero();
         if (program.steps().stream().noneMatch(step -> step.op() == RandomProgram.Op.CHANGE)) {
             ModelAudit audit = new ModelAudit(model.all());
             model.keys().forEach(audit::check);

@@ -258,6 +258,23 @@ class RetryReportTest {
                 .isFalse();
     }
 
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void a_deadline_that_comes_while_the_request_is_written_may_have_been_sent(boolean begun) {
+        Mono<String> call = limiter.calls()
+                .retry(RetryPolicy.standard().deadline(ofSeconds(2)))
+                .exchange(POST.and("endpoint", "/items"), exchange -> {
+                    if (begun) {
+                        exchange.sending();
+                    }
+                    return Mono.never();
+                });
+        TestSubscriber<String> result = call.subscribeWith(TestSubscriber.create());
+        time.advanceTimeBy(ofSeconds(2));
+        assertThat(RateLimitException.mayHaveBeenSent(result.expectTerminalError()))
+                .isEqualTo(begun);
+    }
+
     @Test
     void a_request_that_is_sent_again_on_the_way_gets_no_more_time_for_its_head() {
         List<Exchange> exchanges = new ArrayList<>();

@@ -6,8 +6,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.reactorratelimit.signal.Quota;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Whose turn it is among keys that share a quota which responses told of, and beside them. */
 class SharedQuotaTurnsTest {
@@ -29,7 +33,7 @@ class SharedQuotaTurnsTest {
     }
 
     private static RateLimitSignal shared(long remaining, Duration reset) {
-        Quota quota = new Quota("", "requests", 5, remaining, -1, reset, null, "shared");
+        Quota quota = new Quota("", "requests", 5, remaining, -1, reset, reset, "shared");
         RateLimitSignal.Builder signal = RateLimitSignal.of(200).quotas(List.of(quota));
         return remaining > 0 ? signal.build() : signal.delay(reset).build();
     }
@@ -61,7 +65,7 @@ class SharedQuotaTurnsTest {
     }
 
     private static void answered(Admission admission, Demand demand, RateLimitSignal signal) {
-        admission.hear(call(admission, demand), signal, 0, true);
+        admission.answers().hear(call(admission, demand), signal, 0, true);
     }
 
     @Test
@@ -85,16 +89,21 @@ class SharedQuotaTurnsTest {
         Admission admission = admission(time.spec().scope(Scope.by("endpoint")).learn());
         answered(admission, user("a"), shared(5));
         answered(admission, user("b"), shared(5));
-        admission.hear(
-                call(admission, user("a")),
-                RateLimitSignal.of(429).throttled(true).delay(ofSeconds(1)).build(),
-                0,
-                true);
+        admission
+                .answers()
+                .hear(
+                        call(admission, user("a")),
+                        RateLimitSignal.of(429)
+                                .throttled(true)
+                                .delay(ofSeconds(1))
+                                .build(),
+                        0,
+                        true);
         time.runTo(ofSeconds(10));
         Call asking = call(admission, user("a"));
         Call b = call(admission, user("b"));
         Call a = call(admission, user("a"));
-        admission.hear(asking, shared(1), 0, true);
+        admission.answers().hear(asking, shared(1), 0, true);
         assertThat(a.granted).isTrue();
         assertThat(b.granted).isFalse();
     }
@@ -114,9 +123,9 @@ class SharedQuotaTurnsTest {
         Call a = call(admission, user("1", "a"));
         Call c = call(admission, user("2", "c"));
         Call b = call(admission, user("1", "b").cost(2));
-        admission.hear(two, RateLimitSignal.none(200), 0, false);
+        admission.answers().hear(two, RateLimitSignal.none(200), 0, false);
         // One of the users is closed, and in the next window there is room for the other.
-        admission.hear(two, shared(5, ofSeconds(20)), SECOND, true);
+        admission.answers().hear(two, shared(5, ofSeconds(20)), SECOND, true);
         assertThat(b.granted).isTrue();
         assertThat(c.granted).isFalse();
         assertThat(a.granted).isFalse();
@@ -130,7 +139,7 @@ class SharedQuotaTurnsTest {
         answered(admission, user("c"), RateLimitSignal.none(200));
         answered(admission, user("b"), shared(0));
         Call running = call(admission, user("d"));
-        admission.pause(user("c"), 10 * SECOND);
+        admission.controls().pause(user("c"), 10 * SECOND);
         Call a = call(admission, user("a"));
         Call b = call(admission, user("b"));
         Call c = call(admission, user("c"));
@@ -152,8 +161,38 @@ class SharedQuotaTurnsTest {
         time.runTo(ofSeconds(10)); // From now on one at a time asks what is left.
         Call asking = call(admission, route("/a"));
         Call b = call(admission, route("/b"));
-        admission.hear(asking, told, 0, false);
+        admission.answers().hear(asking, told, 0, false);
         assertThat(b.granted).isTrue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {10, 100, 1_000})
+    void what_a_grant_takes_does_not_grow_with_the_keys_that_share_a_quota(int keys) {
+        RateLimiter limiter = time.spec().scope(Scope.by("endpoint")).learn().build();
+        Admission admission = limiter.calls().admission();
+        for (int key = 0; key < keys; key++) {
+            answered(admission, user("u" + key), shared(1_000));
+        }
+        // So few may go at once that all the others wait until these are answered.
+        Deque<Call> running = new ArrayDeque<>();
+        answered(admission, user("u0"), shared(5));
+        for (int i = 0; i < 3_000; i++) {
+            running.add(call(admission, user("u" + i % keys)));
+        }
+        long before = admission.controls().evaluations();
+        long granted = running.stream().filter(call -> call.granted).count();
+        assertThat(granted).isEqualTo(5);
+        time.runTo(ofSeconds(10));
+        Call asking = running.stream()
+                .filter(call -> call.granted)
+                .skip(5)
+                .findFirst()
+                .orElseThrow();
+        admission.answers().hear(asking, shared(2_500), 0, true);
+        granted = running.stream().filter(call -> call.granted).count() - granted;
+        assertThat(granted).isEqualTo(2_501 - 5);
+        assertThat((double) (admission.controls().evaluations() - before) / granted)
+                .isLessThan(10);
     }
 
     private static Demand route(String route) {

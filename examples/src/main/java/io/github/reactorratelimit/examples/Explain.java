@@ -18,8 +18,9 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells what a response says about limits, and why the wait is what it is. Reads the response as {@code curl -si} prints it
- * from standard input: a status line, which may be missing, the header lines, and perhaps a blank line and the body.
+ * Tells what a response says about limits, and why the wait is what it is. Reads the response from standard input as {@code
+ * curl -si} prints it: a status line, which may be missing, the header lines, and perhaps a blank line and the body; or as
+ * other tools print it and browsers copy it.
  */
 public final class Explain {
 
@@ -150,8 +151,8 @@ public final class Explain {
             return "nothing to decide";
         }
         for (Quota quota : signal.quotas()) {
-            boolean decided =
-                    quota.exhausted() && quota.reset() != null && quota.reset().equals(signal.delay());
+            Duration time = quota.reset() == null ? quota.window() : quota.reset();
+            boolean decided = quota.remaining() <= 0 && time != null && time.equals(signal.delay());
             if (decided && !quota.name().isEmpty()) {
                 return signal.reason() + " (" + quota.name() + ")";
             }

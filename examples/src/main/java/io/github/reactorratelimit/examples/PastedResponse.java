@@ -7,12 +7,14 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A response as people copy it: from {@code curl -i}, all of what {@code curl -v} prints, from a browser, or the header lines
- * alone. Of several heads (a proxy's, a redirect's, 100) the last one counts.
+ * A response as people copy it: from {@code curl}, HTTPie, PowerShell, a browser, as JSON, or the header lines alone. Of several
+ * heads (a proxy's, a redirect's, 100) the last one counts.
  *
  * @param status what was given, {@link #ASSUMED} if nothing was
  * @param isStatusAssumed whether nothing was
@@ -36,7 +38,7 @@ record PastedResponse(int status, boolean isStatusAssumed, Headers headers, Stri
                 break;
             } else if (!line.isBlank()) {
                 head.line(line);
-            } else if (head.isBegun() && !isHead(lines, at)) {
+            } else if (head.isBegun() && !(head.hasNoBody() && isHead(lines, at))) {
                 break;
             }
         }
@@ -46,7 +48,7 @@ record PastedResponse(int status, boolean isStatusAssumed, Headers headers, Stri
         return new PastedResponse(assumed ? ASSUMED : head.status, assumed, headers, body, head.unread);
     }
 
-    private static boolean isJson(String line) {
+    static boolean isJson(String line) {
         String text = line.strip();
         return text.startsWith("{") || text.startsWith("[");
     }
@@ -74,20 +76,38 @@ record PastedResponse(int status, boolean isStatusAssumed, Headers headers, Stri
     private static final class Head {
 
         static final Pattern STATUS_LINE =
-                Pattern.compile("HTTP(?:/[0-9.]+)? +([1-5][0-9][0-9])(?: .*)?", Pattern.CASE_INSENSITIVE);
+                Pattern.compile("HTTP(?:/[0-9.]+)? +([1-5][0-9][0-9])( .*)?", Pattern.CASE_INSENSITIVE);
 
         private static final Pattern BARE_STATUS = Pattern.compile("([1-5][0-9][0-9])(?: .*)?");
 
         private static final Pattern NAMED_STATUS =
-                Pattern.compile(":?status(?: code)?[: ] *([1-5][0-9][0-9])(?: .*)?", Pattern.CASE_INSENSITIVE);
+                Pattern.compile(":?status[ _-]?(?:code)? *[: ] *([1-5][0-9][0-9])(?: .*)?", Pattern.CASE_INSENSITIVE);
 
         private static final Pattern HEADER = Pattern.compile("([^\\s:]+)[ \\t]*:(.*)");
 
         private final List<String> headers = new ArrayList<>();
         private final List<String> unread = new ArrayList<>();
         private int status = -1;
+        /** A proxy's answer to a CONNECT. */
+        private boolean tunnel;
         /** How far the lines are indented, if the whole head is. */
         private int indent = -1;
+
+        /** Whether what follows it, of a status that is not the last word or of no length, is another head and no body. */
+        boolean hasNoBody() {
+            boolean answered = status >= 200 && status != 204 && (status < 300 || status >= 400);
+            boolean again = status == 401 || status == 407 || tunnel;
+            return !answered || again || "0".equals(value("Content-Length"));
+        }
+
+        private @Nullable String value(String name) {
+            for (int i = 0; i < headers.size(); i += 2) {
+                if (headers.get(i).equalsIgnoreCase(name)) {
+                    return headers.get(i + 1);
+                }
+            }
+            return null;
+        }
 
         boolean isBegun() {
             return status >= 0 || !headers.isEmpty() || !unread.isEmpty();
@@ -102,6 +122,8 @@ record PastedResponse(int status, boolean isStatusAssumed, Headers headers, Stri
                 headers.clear();
                 unread.clear();
                 status = Integer.parseInt(statusLine.group(1));
+                String phrase = statusLine.group(2);
+                tunnel = phrase != null && phrase.toLowerCase(Locale.ROOT).contains("connection established");
                 indent = indentOf(raw);
             } else if (!isBegun() && bare.matches()) {
                 status = Integer.parseInt(bare.group(1));
@@ -128,37 +150,6 @@ record PastedResponse(int status, boolean isStatusAssumed, Headers headers, Stri
 
         private static int indentOf(String raw) {
             return raw.length() - raw.stripLeading().length();
-        }
-    }
-
-    /** What {@code curl -v} prints besides the response: what it sent, what it did, how far it is. */
-    private static final class Transcript {
-
-        private static final Pattern RECEIVED = Pattern.compile("< *HTTP/.*", Pattern.CASE_INSENSITIVE);
-
-        private static final Pattern ELSE =
-                Pattern.compile("[>*]( .*)?|[{}] \\[[0-9]+ bytes data]|.*--:--:--.*| +(% +Total|Dload) .*");
-
-        /** It follows the last line of the body, which often has no end of line. */
-        private static final Pattern REMARK = Pattern.compile("\\* (Connection|Closing connection|shutting down) ?.*");
-
-        static List<String> received(String pasted) {
-            String text = pasted.startsWith("\uFEFF") ? pasted.substring(1) : pasted;
-            List<String> lines = text.lines().toList();
-            boolean verbose =
-                    lines.stream().anyMatch(line -> RECEIVED.matcher(line).matches());
-            return lines.stream()
-                    .filter(line -> !verbose || !ELSE.matcher(line).matches())
-                    .map(Transcript::unmarked)
-                    .toList();
-        }
-
-        private static String unmarked(String line) {
-            return line.equals("<") ? "" : line.startsWith("< ") ? line.substring(2) : line;
-        }
-
-        static String withoutRemark(String body) {
-            return REMARK.matcher(body).replaceFirst("");
         }
     }
 }

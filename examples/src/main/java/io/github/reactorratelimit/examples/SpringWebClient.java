@@ -1,8 +1,11 @@
 package io.github.reactorratelimit.examples;
 
+import io.github.reactorratelimit.Demand;
+import io.github.reactorratelimit.PermitSource;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.spring.RateLimitFilter;
 import io.github.reactorratelimit.test.RateLimitedServer;
+import java.util.function.Function;
 import org.springframework.web.bind.annotation.RequestHeader;
 import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.reactive.function.client.ExchangeFilterFunction;
@@ -52,6 +55,23 @@ public final class SpringWebClient {
                 .build()
                 .createClient(Catalogue.class);
         return catalogue;
+    }
+
+    /** What a model answers, and how much of its quota that took. */
+    record Answer(String text, long tokens) {}
+
+    /** The model with room is asked, under its permit, through the one client that there is. */
+    static Mono<Answer> ask(PermitSource models, WebClient client, Function<PermitSource, String> prompt) {
+        Mono<Answer> answer = models.use(
+                source -> Demand.one().cost("tokens", 1_000),
+                attempt -> client.post()
+                        .uri("/chat")
+                        .attributes(RateLimitFilter.under(attempt))
+                        .bodyValue(prompt.apply(attempt.source()))
+                        .retrieve()
+                        .bodyToMono(Answer.class)
+                        .doOnNext(done -> attempt.settle("tokens", done.tokens())));
+        return answer;
     }
 
     static Flux<String> search(WebClient.Builder builder, RateLimiter api, String token, int times) {

@@ -113,6 +113,16 @@ class ExplainTest {
     }
 
     @Test
+    void a_quota_without_a_reset_or_without_a_remaining_is_named_too_where_it_decided() {
+        assertThat(explain("standard", "429\nRateLimit: \"day\";r=0\nRateLimit-Policy: \"day\";q=5;w=60"))
+                .contains("rule     an empty quota without a reset: its window is the upper bound (day)");
+        assertThat(explain("standard", "429\nx-ratelimit-limit-tokens: 9\nx-ratelimit-reset-tokens: 60"))
+                .contains("rule     refused, and a quota tells its reset but not what is left (tokens)");
+        assertThat(explain("standard", "429\nRetry-After: 9\nRateLimit: \"day\";r=0;t=5"))
+                .contains("rule     the server's hint");
+    }
+
+    @Test
     void a_bucket_and_a_global_scope_are_told() {
         assertThat(explain("discord", """
                 HTTP/1.1 429 Too Many Requests

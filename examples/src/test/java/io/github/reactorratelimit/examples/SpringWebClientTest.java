@@ -4,11 +4,13 @@ import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.Limit;
+import io.github.reactorratelimit.PermitSource;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.Share;
 import io.github.reactorratelimit.test.RateLimitedServer;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.springframework.http.HttpStatus;
@@ -90,5 +92,34 @@ class SpringWebClientTest {
 
         assertThat(status).isEqualTo(HttpStatus.UNAUTHORIZED);
         assertThat(api.snapshot().root().limits().get(0).available()).isEqualTo(8);
+    }
+
+    @Test
+    void a_model_is_asked_under_its_own_permit_and_its_tokens_are_settled() {
+        RateLimiter large = RateLimiter.named("large")
+                .limit(Limit.total(1_500).unit("tokens"))
+                .build();
+        RateLimiter small = RateLimiter.named("small")
+                .limit(Limit.total(1_500).unit("tokens"))
+                .build();
+        RateLimiter other = RateLimiter.of(Limit.total(10));
+        WebClient client = SpringWebClient.client(other)
+                .mutate()
+                .exchangeFunction(request -> Mono.just(ClientResponse.create(HttpStatus.OK)
+                        .header("Content-Type", "application/json")
+                        .body("{\"text\":\"yes\",\"tokens\":700}")
+                        .build()))
+                .build();
+        List<PermitSource> asked = new ArrayList<>();
+        for (int i = 0; i < 2; i++) {
+            SpringWebClient.ask(PermitSource.firstWithin(Duration.ZERO, large, small), client, source -> {
+                        asked.add(source);
+                        return "really?";
+                    })
+                    .block();
+        }
+        assertThat(asked).containsExactly(large, small);
+        assertThat(large.snapshot().root().limits().get(0).available()).isEqualTo(800);
+        assertThat(other.snapshot().root().limits().get(0).available()).isEqualTo(10);
     }
 }

@@ -22,13 +22,20 @@ final class Dispatch {
     private final Exchange exchange;
     private final ClientRequest request;
     private final RateLimitFilter.Told told;
+    private final boolean lends;
     private volatile boolean begun;
     private volatile boolean refused;
 
-    Dispatch(Exchange exchange, ClientRequest request, RateLimitFilter.Told told) {
+    /**
+     * One attempt.
+     *
+     * @param lends whether its permit goes on with the response that is handed on
+     */
+    Dispatch(Exchange exchange, ClientRequest request, RateLimitFilter.Told told, boolean lends) {
         this.exchange = exchange;
         this.request = request;
         this.told = told;
+        this.lends = lends;
     }
 
     Mono<ClientResponse> through(ExchangeFunction next) {
@@ -47,6 +54,7 @@ final class Dispatch {
     /** The client has a connection and is about to write the request. */
     void begin(ClientHttpRequest writing) {
         begun = true;
+        exchange.sending();
         SpringFailures.watch(writing, () -> refused = true);
     }
 
@@ -77,10 +85,13 @@ final class Dispatch {
         if (!verdict.passes()) {
             return drained(content, verdict.failure());
         }
-        Runnable permit = exchange.hold();
-        return Mono.just(response.mutate()
-                .body(same -> content.doOnTerminate(permit).doOnCancel(permit))
-                .build());
+        Flux<DataBuffer> body = content;
+        if (lends) {
+            Runnable permit = exchange.hold();
+            body = content.doOnTerminate(permit).doOnCancel(permit);
+        }
+        Flux<DataBuffer> handedOn = body;
+        return Mono.just(response.mutate().body(same -> handedOn).build());
     }
 
     /** Reads the body away to keep the connection, and closes it where that takes too many bytes or too long. */

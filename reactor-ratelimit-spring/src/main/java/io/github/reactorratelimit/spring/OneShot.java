@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.spring;
 
 import io.netty.util.ReferenceCounted;
+import java.util.Iterator;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -8,6 +9,7 @@ import org.reactivestreams.Publisher;
 import org.springframework.core.io.Resource;
 import org.springframework.core.io.buffer.DataBuffer;
 import org.springframework.http.HttpEntity;
+import org.springframework.http.codec.multipart.Part;
 import org.springframework.util.ClassUtils;
 import reactor.core.Fuseable;
 
@@ -44,6 +46,10 @@ final class OneShot {
         }
         if (value instanceof Resource resource) {
             return resource.isOpen();
+        }
+        // A part of somebody else's request; a stream of whatever kind.
+        if (value instanceof Part || value instanceof AutoCloseable || value instanceof Iterator) {
+            return true;
         }
         return value instanceof Map<?, ?> parts && parts.values().stream().anyMatch(OneShot::isPartUsedUp);
     }

@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.spring;
 
+import io.github.reactorratelimit.LimiterUnavailableException;
 import io.github.reactorratelimit.QueueFullException;
 import io.github.reactorratelimit.RateLimitedException;
 import io.github.reactorratelimit.RetriesExhaustedException;
@@ -21,13 +22,15 @@ import reactor.core.publisher.Mono;
  * another server refused for as long as we tried a 503. One bean of this type is all that it takes.
  *
  * <p>{@link RateLimitedException} and {@link QueueFullException} are 429s: there were too many of our callers.
- * {@link RetriesExhaustedException} is a 503, since the callers can do nothing about it. {@code Retry-After} (RFC 9110,
+ * {@link RetriesExhaustedException} and {@link LimiterUnavailableException} are 503s, since the callers can do nothing about
+ * them. {@code Retry-After} (RFC 9110,
  * 10.2.3) says in whole seconds, rounded up, what a refusal knows of the time, or what the other server asked for last.
  *
  * <p>They are found behind exceptions that wrap them too, unless one of those says a status itself: an
  * {@link ErrorResponse}, such as {@code ResponseStatusException}, or one with {@link ResponseStatus}. Everything else is
  * left to the handlers behind, {@code TerminalThrottleException} included, with which waiting does not help, as is a
- * response that is already on its way. It stands before Spring Boot's handler, which has the order -1.
+ * response that is already on its way. It stands before Spring Boot's handler, which has the order -1. Without state, and
+ * thread-safe.
  */
 public final class RateLimitExceptionHandler implements WebExceptionHandler, Ordered {
 
@@ -76,9 +79,10 @@ public final class RateLimitExceptionHandler implements WebExceptionHandler, Ord
         if (cause instanceof QueueFullException) {
             return new Answer(HttpStatus.TOO_MANY_REQUESTS, null);
         }
-        return cause instanceof RetriesExhaustedException exhausted
-                ? new Answer(HttpStatus.SERVICE_UNAVAILABLE, exhausted.lastHint())
-                : null;
+        if (cause instanceof RetriesExhaustedException exhausted) {
+            return new Answer(HttpStatus.SERVICE_UNAVAILABLE, exhausted.lastHint());
+        }
+        return cause instanceof LimiterUnavailableException ? new Answer(HttpStatus.SERVICE_UNAVAILABLE, null) : null;
     }
 
     private static boolean saysItself(Throwable cause) {

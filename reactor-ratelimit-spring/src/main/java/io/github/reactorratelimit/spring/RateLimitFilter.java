@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.spring;
 
 import io.github.reactorratelimit.Demand;
+import io.github.reactorratelimit.Exchange;
 import io.github.reactorratelimit.FailureReader;
 import io.github.reactorratelimit.RateLimitContext;
 import io.github.reactorratelimit.RateLimitOperator;
@@ -39,8 +40,8 @@ import reactor.util.context.ContextView;
  * <p>A call is idempotent by its method (RFC 9110, 9.2.2), by an {@code Idempotency-Key} header, or if
  * {@link #idempotent} says so. A body that may be sent once only is recognised, and its outcome handed on: a
  * {@code Publisher} other than a {@code Mono} of a value or of a supplier, a {@code DataBuffer}, a {@code Resource} that is
- * an open stream, what an inserter of your own writes; {@link #replayable} overrules that. Inserters of filters before ours
- * that pass a body on change nothing.
+ * an open stream, a reader or an iterator, what an inserter of your own writes; {@link #replayable} overrules that.
+ * Inserters of filters before ours that pass a body on change nothing.
  *
  * <p>The response that is handed on is untouched, and the permit stays with it until its body is consumed, cancelled or
  * released. A response that is not handed on is released before the call waits: read away up to 2 MiB and 1 s, and its
@@ -52,8 +53,15 @@ import reactor.util.context.ContextView;
  * the client follows by itself takes no permit of its own, and only the last response is heard. Have that off where limits
  * count, as it is in Reactor Netty and the JDK's client unless set, other than in Jetty's and Apache's; a 3xx is handed on.
  *
+ * <p>Within {@link io.github.reactorratelimit.PermitSource#use} a request is sent under the permit that is there already:
+ * {@link #under}.
+ *
+ * <p>A call fails with a {@link io.github.reactorratelimit.RateLimitException} that says why, if there is no permit in time,
+ * no answer, or none but refusals; every other failure is the client's own.
+ *
  * <p>Immutable and thread-safe; nothing happens before a response is subscribed, and every subscription is a call of its
- * own. Cancelling cancels the request that is under way, and gives its permit back.
+ * own. One that waited goes on on the thread that made room for it, or on the limiter's scheduler. Cancelling cancels the
+ * request that is under way, and gives its permit back.
  */
 public final class RateLimitFilter implements ExchangeFilterFunction {
 
@@ -63,15 +71,20 @@ public final class RateLimitFilter implements ExchangeFilterFunction {
      */
     public static final String DEMAND = "io.github.reactorratelimit.demand";
 
-    private static final String IDEMPOTENT = "io.github.reactorratelimit.idempotent";
-    private static final String REPLAYABLE = "io.github.reactorratelimit.replayable";
-    private static final String IDEMPOTENCY_KEY = "Idempotency-Key";
+    /**
+     * The name of the request attribute that holds the {@link Exchange} a request is sent {@link #under}, for
+     * {@code @RequestAttribute} parameters of {@code @HttpExchange} methods.
+     */
+    public static final String ATTEMPT = "io.github.reactorratelimit.attempt";
 
-    private final RateLimitOperator operator;
+    static final String IDEMPOTENT = "io.github.reactorratelimit.idempotent";
+    private static final String REPLAYABLE = "io.github.reactorratelimit.replayable";
+
+    private final Calls calls;
     private final Told told;
 
-    private RateLimitFilter(RateLimitOperator operator, Told told) {
-        this.operator = operator;
+    private RateLimitFilter(Calls calls, Told told) {
+        this.calls = calls;
         this.told = told;
     }
 
@@ -106,7 +119,20 @@ public final class RateLimitFilter implements ExchangeFilterFunction {
      * @return the filter, to be added last
      */
     public static RateLimitFilter of(RateLimitOperator operator) {
-        return new RateLimitFilter(Objects.requireNonNull(operator, "operator"), (headers, context) -> {});
+        return new RateLimitFilter(
+                new Calls.Limited(Objects.requireNonNull(operator, "operator")), (headers, context) -> {});
+    }
+
+    /**
+     * A filter for the one attempt of a call that has its permit: what {@link io.github.reactorratelimit.PermitSource#use}
+     * hands out. It says of every request what {@link #under} says of one.
+     *
+     * @param attempt what the requests belong to
+     * @return the filter, to be added last
+     */
+    public static RateLimitFilter of(Exchange attempt) {
+        return new RateLimitFilter(
+                new Calls.Permitted(Objects.requireNonNull(attempt, "attempt")), (headers, context) -> {});
     }
 
     /**
@@ -134,7 +160,7 @@ public final class RateLimitFilter implements ExchangeFilterFunction {
 
     private RateLimitFilter telling(String name, Function<ContextView, String> value) {
         Objects.requireNonNull(name, "name");
-        return new RateLimitFilter(operator, told.and((headers, context) -> headers.set(name, value.apply(context))));
+        return new RateLimitFilter(calls, told.and((headers, context) -> headers.set(name, value.apply(context))));
     }
 
     /**
@@ -157,7 +183,8 @@ public final class RateLimitFilter implements ExchangeFilterFunction {
      */
     public static Consumer<Map<String, Object>> demand(UnaryOperator<Demand> change) {
         Objects.requireNonNull(change, "demand");
-        return attributes -> attributes.merge(DEMAND, change, (before, now) -> then(asChange(before), change));
+        return attributes ->
+                attributes.merge(DEMAND, change, (before, now) -> Calls.then(Calls.asChange(before), change));
     }
 
     /**
@@ -170,7 +197,36 @@ public final class RateLimitFilter implements ExchangeFilterFunction {
     public static Function<Context, Context> demandInContext(UnaryOperator<Demand> change) {
         Objects.requireNonNull(change, "demand");
         return context -> context.put(
-                DEMAND, context.hasKey(DEMAND) ? then(asChange(context.<Object>get(DEMAND)), change) : change);
+                DEMAND,
+                context.hasKey(DEMAND) ? Calls.then(Calls.asChange(context.<Object>get(DEMAND)), change) : change);
+    }
+
+    /**
+     * Sends a request under a permit that is there already, that of an attempt which
+     * {@link io.github.reactorratelimit.PermitSource#use} hands out. The filter takes none then, whatever limiter it has, and
+     * does not try again: whoever made the attempt hears the response, and tries again. What else is said of the request's
+     * demand and of its being idempotent does not count: the demand is that of the call, and its operator knows what may be
+     * repeated.
+     *
+     * <pre>{@code
+     * models.use(demand, attempt -> client.post()
+     *         .uri("/chat")
+     *         .attributes(RateLimitFilter.under(attempt))
+     *         .bodyValue(promptFor(attempt.source()))
+     *         .retrieve()
+     *         .bodyToMono(Answer.class)
+     *         .doOnNext(answer -> attempt.settle("tokens", answer.tokens())));
+     * }</pre>
+     *
+     * <p>One request per attempt. The permit is held to the end of the attempt, so read the body within, and let errors pass:
+     * what tries again or resumes within would do so without a permit.
+     *
+     * @param attempt what the request belongs to
+     * @return a function for {@code attributes(...)} of a request
+     */
+    public static Consumer<Map<String, Object>> under(Exchange attempt) {
+        Objects.requireNonNull(attempt, "attempt");
+        return attributes -> attributes.put(ATTEMPT, attempt);
     }
 
     /**
@@ -196,42 +252,15 @@ public final class RateLimitFilter implements ExchangeFilterFunction {
     @Override
     public Mono<ClientResponse> filter(ClientRequest request, ExchangeFunction next) {
         return Mono.deferContextual(context -> {
-            Demand asked = Target.demand(request);
-            if (context.hasKey(DEMAND)) {
-                asked = changed(asked, asChange(context.<Object>get(DEMAND)));
-            }
-            Object own = request.attributes().get(DEMAND);
-            Demand demand = own == null ? asked : changed(asked, asChange(own));
-            return calls(request).exchange(demand, exchange -> new Dispatch(exchange, request, told).through(next));
+            Object attempt = request.attributes().get(ATTEMPT);
+            Calls under = attempt == null ? calls : new Calls.Permitted(Calls.asAttempt(attempt));
+            return under.send(
+                    request, context, (exchange, lends) -> new Dispatch(exchange, request, told, lends).through(next));
         });
-    }
-
-    private RateLimitOperator calls(ClientRequest request) {
-        return request.attributes().get(IDEMPOTENT) instanceof Boolean said
-                ? operator.idempotent(said)
-                : request.headers().getFirst(IDEMPOTENCY_KEY) == null ? operator : operator.idempotent(true);
     }
 
     /** What was said of the body: true, false, or null. */
     static @Nullable Object replayable(ClientRequest request) {
         return request.attributes().get(REPLAYABLE);
-    }
-
-    private static UnaryOperator<Demand> then(UnaryOperator<Demand> before, UnaryOperator<Demand> change) {
-        return asked -> change.apply(changed(asked, before));
-    }
-
-    private static Demand changed(Demand asked, UnaryOperator<Demand> change) {
-        return Objects.requireNonNull(
-                change.apply(asked), "the demand function of a request must give a demand, gave null");
-    }
-
-    @SuppressWarnings("unchecked") // The attribute is documented to be one.
-    private static UnaryOperator<Demand> asChange(Object change) {
-        if (change instanceof UnaryOperator<?> operator) {
-            return (UnaryOperator<Demand>) operator;
-        }
-        throw new IllegalArgumentException("the attribute " + DEMAND + " must be a UnaryOperator<Demand>, was a "
-                + change.getClass().getName());
     }
 }

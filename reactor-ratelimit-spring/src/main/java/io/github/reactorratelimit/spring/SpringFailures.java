@@ -37,6 +37,8 @@ final class SpringFailures implements FailureReader {
     private static final boolean NETTY =
             ClassUtils.isPresent("reactor.netty.http.client.HttpClient", SpringFailures.class.getClassLoader());
     private static final int MOST_CAUSES = 20;
+    /** What the JDK's client says of a stream that an HTTP/2 server refused (RFC 9113, 8.7). */
+    private static final String REFUSED_STREAM = "Received RST_STREAM: Stream not processed";
 
     private SpringFailures() {}
 
@@ -65,10 +67,17 @@ final class SpringFailures implements FailureReader {
         if (error instanceof WebClientResponseException answer && isTo(url, answer)) {
             return response(answer);
         }
-        Failure known = NETTY ? Netty.meaning(error, begun, refused) : null;
-        if (known != null) {
-            return known;
+        if (isRefusedStream(error)) {
+            return Failure.notSent();
         }
+        Failure known = NETTY ? Netty.meaning(error, begun, refused) : null;
+        Failure failure = known == null ? unknown(error, begun) : known;
+        String proxy = begun ? null : Detour.of(error, url);
+        return proxy == null ? failure : failure.atProxy(proxy);
+    }
+
+    /** Of a client that is not Reactor Netty. */
+    private static Failure unknown(Throwable error, boolean begun) {
         Failure failure = plain(error);
         if (begun) {
             return failure == null ? Failure.fatal() : failure;
@@ -104,8 +113,22 @@ final class SpringFailures implements FailureReader {
     }
 
     private static @Nullable Failure transport(Throwable error) {
+        if (isRefusedStream(error)) {
+            return Failure.notSent();
+        }
         Failure known = NETTY ? Netty.meaning(error, true, false) : null;
         return known == null ? plain(error) : known;
+    }
+
+    private static boolean isRefusedStream(Throwable error) {
+        Throwable cause = error;
+        for (int i = 0; cause != null && i < MOST_CAUSES; i++) {
+            if (cause instanceof IOException && REFUSED_STREAM.equals(cause.getMessage())) {
+                return true;
+            }
+            cause = cause.getCause();
+        }
+        return false;
     }
 
     private static @Nullable Failure plain(Throwable error) {

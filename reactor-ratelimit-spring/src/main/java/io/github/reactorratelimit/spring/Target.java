@@ -22,16 +22,32 @@ final class Target {
                 .andToken(request.headers().getFirst(HttpHeaders.AUTHORIZATION));
     }
 
-    private static String hostOf(URI url) {
+    /** In lower case, without port; empty if only the client knows it. */
+    static String hostOf(URI url) {
         String host = url.getHost();
         if (host == null) {
-            // A name that is none by the rules, such as my_service, or a base URL that only the client knows.
-            String authority = url.getRawAuthority();
-            String address = authority == null ? "" : authority.substring(authority.lastIndexOf('@') + 1);
+            String address = addressOf(url);
             int port = address.lastIndexOf(':');
             host = port < 0 ? address : address.substring(0, port);
         }
         return host.toLowerCase(Locale.ROOT);
+    }
+
+    /** In digits; that of the scheme if it names none. */
+    static String portOf(URI url) {
+        String address = url.getHost() == null ? addressOf(url) : "";
+        int port = address.lastIndexOf(':');
+        if (port >= 0) {
+            return address.substring(port + 1);
+        }
+        int standard = "https".equalsIgnoreCase(url.getScheme()) ? 443 : 80;
+        return Integer.toString(url.getPort() < 0 ? standard : url.getPort());
+    }
+
+    /** Host and port where the host is a name that is none by the rules, such as my_service; empty if there is neither. */
+    private static String addressOf(URI url) {
+        String authority = url.getRawAuthority();
+        return authority == null ? "" : authority.substring(authority.lastIndexOf('@') + 1);
     }
 
     /**

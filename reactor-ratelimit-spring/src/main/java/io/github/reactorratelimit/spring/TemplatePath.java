@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.spring;
 
 import java.nio.charset.StandardCharsets;
+import java.util.BitSet;
 import java.util.regex.Pattern;
 import org.springframework.util.StringUtils;
 
@@ -54,8 +55,7 @@ final class TemplatePath {
 
     /** Whether it gives this path with some values, none of which has a slash unless its variable is a regular expression. */
     boolean isOf(String sent) {
-        Pattern pattern = pattern();
-        return pattern.matcher(sent).matches() || pattern.matcher(decoded(sent)).matches();
+        return matches(sent) || matches(decoded(sent));
     }
 
     /** What is literal in a template may be encoded in what is sent. A slash in a value stays what it is. */
@@ -67,22 +67,41 @@ final class TemplatePath {
         }
     }
 
-    private Pattern pattern() {
-        StringBuilder pattern = new StringBuilder(open ? ".*" : "");
+    /** Goes on from all that the values so far may reach, so that no path takes long, however it is made. */
+    private boolean matches(String sent) {
+        BitSet reached = new BitSet(sent.length() + 1);
+        reached.set(0, open ? sent.length() + 1 : 1);
         int at = 0;
-        while (at < path.length()) {
+        while (at < path.length() && !reached.isEmpty()) {
             int variable = path.indexOf('{', at);
-            int literalEnd = variable < 0 ? path.length() : variable;
-            if (literalEnd > at) {
-                pattern.append(Pattern.quote(path.substring(at, literalEnd)));
-            }
-            at = literalEnd;
-            if (variable >= 0) {
-                at = endOf(variable);
-                pattern.append(path.substring(variable, at).contains(":") ? ".*" : "[^/]*");
+            int to = variable < 0 ? path.length() : variable == at ? endOf(variable) : variable;
+            String piece = path.substring(at, to);
+            reached = variable == at ? anything(reached, sent, piece.contains(":")) : literally(reached, sent, piece);
+            at = to;
+        }
+        return reached.get(sent.length());
+    }
+
+    private static BitSet literally(BitSet from, String sent, String piece) {
+        BitSet to = new BitSet(sent.length() + 1);
+        for (int i = from.nextSetBit(0); i >= 0; i = from.nextSetBit(i + 1)) {
+            if (sent.startsWith(piece, i)) {
+                to.set(i + piece.length());
             }
         }
-        return Pattern.compile(pattern.toString(), Pattern.DOTALL);
+        return to;
+    }
+
+    /** Up to the next slash, or over any. */
+    private static BitSet anything(BitSet from, String sent, boolean slashes) {
+        BitSet to = new BitSet(sent.length() + 1);
+        boolean within = false;
+        for (int i = 0; i <= sent.length(); i++) {
+            within |= from.get(i);
+            to.set(i, within);
+            within &= slashes || i == sent.length() || sent.charAt(i) != '/';
+        }
+        return to;
     }
 
     private int endOf(int variable) {

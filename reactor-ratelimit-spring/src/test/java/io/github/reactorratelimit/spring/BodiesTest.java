@@ -13,9 +13,11 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.StringReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
@@ -30,10 +32,14 @@ import org.springframework.core.io.InputStreamResource;
 import org.springframework.core.io.buffer.DataBuffer;
 import org.springframework.core.io.buffer.DefaultDataBufferFactory;
 import org.springframework.core.io.buffer.NettyDataBufferFactory;
+import org.springframework.http.HttpEntity;
+import org.springframework.http.HttpHeaders;
 import org.springframework.http.ZeroCopyHttpOutputMessage;
 import org.springframework.http.client.MultipartBodyBuilder;
 import org.springframework.http.client.reactive.ClientHttpRequest;
 import org.springframework.http.client.reactive.ClientHttpRequestDecorator;
+import org.springframework.http.codec.multipart.Part;
+import org.springframework.util.LinkedMultiValueMap;
 import org.springframework.web.reactive.function.BodyInserter;
 import org.springframework.web.reactive.function.BodyInserters;
 import org.springframework.web.reactive.function.client.ClientRequest;
@@ -64,6 +70,42 @@ class BodiesTest {
         return form;
     }
 
+    /** A part of a request to a server of ours, whose content is there once. */
+    private static Part uploaded() {
+        Flux<DataBuffer> content = Flux.defer(BodiesTest::buffer);
+        return new Part() {
+            @Override
+            public String name() {
+                return "file";
+            }
+
+            @Override
+            public HttpHeaders headers() {
+                return new HttpHeaders();
+            }
+
+            @Override
+            public Flux<DataBuffer> content() {
+                return content;
+            }
+        };
+    }
+
+    static List<Object> streams() {
+        return List.of(
+                new ByteArrayInputStream(new byte[1]),
+                new StringReader("once"),
+                Stream.of("once"),
+                List.of("once").iterator());
+    }
+
+    @ParameterizedTest
+    @MethodSource("streams")
+    void a_value_that_is_read_to_its_end_is_used_up(Object value) {
+        assertThat(OneShot.is(Mono.just(value))).isTrue();
+        assertThat(OneShot.is(Mono.just(List.of("each", "time")))).isFalse();
+    }
+
     private static InputStreamResource stream() {
         return new InputStreamResource(new ByteArrayInputStream("once".getBytes(UTF_8)));
     }
@@ -78,6 +120,9 @@ class BodiesTest {
                 BodyInserters.fromResource(stream()),
                 BodyInserters.fromMultipartData(form(stream()).build()),
                 BodyInserters.fromMultipartData(asyncForm().build()),
+                BodyInserters.fromMultipartData(
+                        new LinkedMultiValueMap<>(Map.of("file", List.of(new HttpEntity<>(uploaded()))))),
+                BodyInserters.fromMultipartData(form(uploaded()).build()),
                 (request, context) -> request.writeWith(buffer()));
     }
 

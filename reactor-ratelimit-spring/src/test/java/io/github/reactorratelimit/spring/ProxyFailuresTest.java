@@ -6,6 +6,7 @@ import io.github.reactorratelimit.Limit;
 import io.github.reactorratelimit.RateLimitException;
 import io.github.reactorratelimit.RateLimitListener;
 import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.RetriesExhaustedException;
 import io.github.reactorratelimit.test.FakeProxy;
 import io.github.reactorratelimit.test.RateLimitedServer;
 import io.github.reactorratelimit.test.Reply;
@@ -104,6 +105,32 @@ class ProxyFailuresTest {
             assertThat(proxy.connects()).isEqualTo(2);
             assertThat(told).hasSize(1);
         }
+    }
+
+    @Test
+    void a_proxy_that_cannot_be_reached_is_told_and_tried_again() {
+        FakeProxy proxy = FakeProxy.http().start();
+        proxy.close();
+        for (ProxyProvider.Proxy type : List.of(ProxyProvider.Proxy.HTTP, ProxyProvider.Proxy.SOCKS5)) {
+            told.clear();
+            assertThat(Wire.failure(call(through(proxy, type))))
+                    .isInstanceOfSatisfying(RetriesExhaustedException.class, exhausted -> {
+                        assertThat(exhausted.attempts()).isEqualTo(3);
+                        assertThat(exhausted.mayHaveBeenSent()).isFalse();
+                    });
+            assertThat(told).hasSize(3).containsOnly("127.0.0.1:" + proxy.port() + " WebClientRequestException");
+        }
+    }
+
+    @Test
+    void a_server_that_cannot_be_reached_is_no_proxy() {
+        server.dispose();
+        WebClient.Builder direct = WebClient.builder()
+                .baseUrl(server.baseUrl())
+                .clientConnector(
+                        new ReactorClientHttpConnector(HttpClient.create(pool).disableRetry(true)));
+        assertThat(Wire.failure(call(direct))).isInstanceOf(RetriesExhaustedException.class);
+        assertThat(told).isEmpty();
     }
 
     @Test

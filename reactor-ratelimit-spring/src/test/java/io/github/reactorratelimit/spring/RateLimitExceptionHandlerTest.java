@@ -8,11 +8,13 @@ import io.github.reactorratelimit.Demand;
 import io.github.reactorratelimit.Failure;
 import io.github.reactorratelimit.FailureReader;
 import io.github.reactorratelimit.Limit;
+import io.github.reactorratelimit.LimitStore;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RetryPolicy;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
@@ -144,6 +146,34 @@ class RateLimitExceptionHandlerTest {
         assertThat(answer.getStatusCode().value()).isEqualTo(503);
         assertThat(answer.getHeaders().getFirst("Retry-After")).isEqualTo("2");
         assertThat(answer.getBody()).isNull();
+    }
+
+    /** A store that is out of order, of limits that then let nobody pass. */
+    private static final class Broken implements LimitStore {
+
+        @Override
+        public Mono<Reply> decide(Batch batch) {
+            return Mono.error(new IOException("no store"));
+        }
+
+        @Override
+        public String key(Map<String, String> attributes) {
+            return attributes.toString();
+        }
+
+        @Override
+        public Terms terms() {
+            return new Terms(ofSeconds(1), ofSeconds(30), ofSeconds(1), 0);
+        }
+    }
+
+    @Test
+    void a_limiter_whose_store_is_out_of_order_becomes_503() {
+        RateLimiter shared = RateLimiter.named("shared").limit(Limit.total(5)).build(new Broken());
+        ResponseEntity<String> answer = answerOf(exchange -> within(shared, ofSeconds(1)));
+        assertThat(answer.getStatusCode().value()).isEqualTo(503);
+        assertThat(answer.getHeaders().getFirst("Retry-After")).isNull();
+        shared.dispose();
     }
 
     @Test

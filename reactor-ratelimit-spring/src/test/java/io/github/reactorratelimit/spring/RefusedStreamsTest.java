@@ -14,6 +14,8 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.http.client.reactive.ClientHttpConnector;
+import org.springframework.http.client.reactive.JdkClientHttpConnector;
 import org.springframework.http.client.reactive.ReactorClientHttpConnector;
 import org.springframework.web.reactive.function.client.WebClient;
 import reactor.core.publisher.Mono;
@@ -37,8 +39,11 @@ class RefusedStreamsTest {
         return HttpServer.create()
                 .host("127.0.0.1")
                 .port(0)
-                .protocol(HttpProtocol.H2C)
+                .protocol(HttpProtocol.HTTP11, HttpProtocol.H2C)
                 .handle((request, response) -> {
+                    if (request.uri().equals("/upgrade")) {
+                        return response.send();
+                    }
                     if (requests.incrementAndGet() > 1) {
                         return response.sendString(Mono.just("there"));
                     }
@@ -55,15 +60,45 @@ class RefusedStreamsTest {
     }
 
     private Mono<String> post(Consumer<Channel> first) {
+        return post(
+                first,
+                new ReactorClientHttpConnector(
+                        HttpClient.create(pool).protocol(HttpProtocol.H2C).disableRetry(true)));
+    }
+
+    private Mono<String> post(Consumer<Channel> first, ClientHttpConnector connector) {
         server.disposeNow();
         server = serve(first);
         WebClient client = WebClient.builder()
                 .baseUrl("http://127.0.0.1:" + server.port())
-                .clientConnector(new ReactorClientHttpConnector(
-                        HttpClient.create(pool).protocol(HttpProtocol.H2C).disableRetry(true)))
+                .clientConnector(connector)
                 .filter(RateLimitFilter.of(Wire.limiter().calls().retry(Wire.QUICK)))
                 .build();
-        return Wire.answer(client.post().uri("/x").bodyValue("order"));
+        return Wire.answer(client.get().uri("/upgrade"))
+                .then(Wire.answer(client.post().uri("/x").bodyValue("order")));
+    }
+
+    /** One that begins with HTTP/1.1 and goes on with HTTP/2 once the server agrees. */
+    private static ClientHttpConnector jdk() {
+        return new JdkClientHttpConnector(java.net.http.HttpClient.newBuilder()
+                .version(java.net.http.HttpClient.Version.HTTP_2)
+                .build());
+    }
+
+    @Test
+    void a_stream_that_is_refused_to_the_jdks_client_was_not_acted_on_either() {
+        assertThat(post(stream -> stream.writeAndFlush(new DefaultHttp2ResetFrame(Http2Error.REFUSED_STREAM)), jdk())
+                        .block(Wire.PATIENCE))
+                .isEqualTo("200 there");
+        assertThat(requests).hasValue(2);
+    }
+
+    @Test
+    void one_that_is_reset_to_the_jdks_client_for_another_reason_may_have_been() {
+        Throwable failure = Wire.failure(
+                post(stream -> stream.writeAndFlush(new DefaultHttp2ResetFrame(Http2Error.INTERNAL_ERROR)), jdk()));
+        assertThat(RateLimitException.mayHaveBeenSent(failure)).isTrue();
+        assertThat(requests).hasValue(1);
     }
 
     @Test

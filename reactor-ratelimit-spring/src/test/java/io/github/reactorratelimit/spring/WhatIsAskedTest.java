@@ -24,6 +24,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.NullUnmarked;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.http.HttpStatus;
@@ -167,6 +168,33 @@ class WhatIsAskedTest {
         call(client.get().uri("/a b/{id}", "\u00fc").attributes(looking));
         assertThat(sent).containsExactly("http://h/v1/a%20b/%C3%BC");
         assertThat(asked("endpoint")).isEqualTo("/v1/a b/{id}");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "/files/{id},        a%2Fb,  /v1/files/a%2Fb",
+        "/files/{id}/x,      a%2fb,  /v1/files/a%2fb/x",
+        "/a%2Fb/{id},        c%2Fd,  /v1/a%2Fb/c%2Fd",
+        "/a%20b%2F/{id},     %25,    /v1/a%20b%2F/%25"
+    })
+    void it_is_known_again_where_nothing_is_encoded_and_slashes_come_encoded(
+            String template, String value, String path) {
+        DefaultUriBuilderFactory raw = new DefaultUriBuilderFactory("http://h/v1/");
+        raw.setEncodingMode(DefaultUriBuilderFactory.EncodingMode.NONE);
+        WebClient client = client().mutate().uriBuilderFactory(raw).build();
+        call(client.get().uri(template, value).attributes(looking));
+        assertThat(sent).containsExactly("http://h" + path);
+        assertThat(asked("endpoint")).isEqualTo("/v1" + template);
+    }
+
+    @Test // a pattern that goes back and forth would try some 10^18 ways
+    @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void a_path_that_is_made_to_be_hard_to_match_is_looked_at_once() {
+        TemplatePath template = TemplatePath.of("/{a}-{b}-{c}-{d}-{e}/x");
+        assertThat(template.isOf("/" + "-".repeat(5_000))).isFalse();
+        assertThat(template.isOf("/" + "-".repeat(5_000) + "/x")).isTrue();
+        assertThat(TemplatePath.of("{base}/{a:.*}/{b:.*}/{c:.*}/x").isOf("/".repeat(5_000) + "y"))
+                .isFalse();
     }
 
     @Test

@@ -12,6 +12,7 @@ final class Highest {
     private static final int STEPS = 3;
 
     private final TimeWindowMax max;
+    private final Gauge gauge;
 
     private Highest(
             RateLimitMetrics metrics,
@@ -22,7 +23,7 @@ final class Highest {
         TimeWindowMax seen = new TimeWindowMax(metrics.registry().config().clock(), STEP_MILLIS, STEPS);
         this.max = seen;
         // The metrics are what the gauge holds, so that they live as long as the registry has meters of theirs.
-        Gauge.builder(name, metrics, all -> shown.applyAsDouble(seen))
+        this.gauge = Gauge.builder(name, metrics, all -> shown.applyAsDouble(seen))
                 .description(description)
                 .tags(tags)
                 .strongReference(true)
@@ -36,6 +37,10 @@ final class Highest {
     /** Shows what is left to 1. */
     static Highest inverted(RateLimitMetrics metrics, String name, String description, Tags tags) {
         return new Highest(metrics, name, description, tags, max -> 1 - max.poll());
+    }
+
+    Gauge gauge() {
+        return gauge;
     }
 
     void saw(double value) {

@@ -17,21 +17,37 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The gauges of the limiters of one name in one registry, which show the last of them. All that are read at about the same
- * time come from one snapshot, of which no more is kept than they show. Gauges of limits that are no longer in force are
- * removed.
+ * The gauges of the limiters of one name in one registry, which show the last of them. Where a snapshot is cheap every
+ * reading takes one, so that it is never behind. Where it is not, the gauges of a scrape share one: it serves each of them
+ * once, since a gauge that is read again is read by the next scrape. Of a snapshot no more is kept than they show. Gauges of
+ * limits that are no longer in force are removed.
  */
 final class LimiterGauges {
 
     private static final Duration FRESH = Duration.ofSeconds(1);
+    /** The most keys of which a snapshot is taken for each gauge. */
+    private static final int FEW = 256;
+    /** As whom the gauge of all who wait is served. */
+    private static final Object WAITING = new Object();
     /** The endpoint of a limit that counts all of them together. */
     private static final String ALL = "all";
 
     /** One gauge of what is left. */
     private record Row(String scope, String endpoint, String limit) {}
 
-    /** What is shown since some time of the registry's clock, which is some limiter time. */
-    private record Shown(int waiting, Map<Row, Long> available, long sinceNanos, Duration at) {}
+    /**
+     * What is shown since some time of the registry's clock, which is some limiter time.
+     *
+     * @param served the gauges that have shown it; null where each gauge takes a snapshot of its own
+     */
+    private record Shown(
+            int waiting, Map<Row, Long> available, @Nullable Set<Object> served, long sinceNanos, Duration at) {
+
+        /** Whether this gauge has not shown it yet, and does now. */
+        boolean serves(Object gauge) {
+            return served != null && served.add(gauge);
+        }
+    }
 
     /** A limiter with the limits it has until it is changed or built anew. */
     private static final class InForce {
@@ -48,8 +64,10 @@ final class LimiterGauges {
 
     private final RateLimitMetrics metrics;
     private final String limiter;
-    /** Guarded by this. */
+    /** Guarded by this, as is the next one. */
     private final Map<Row, Gauge> rows = new HashMap<>();
+
+    private @Nullable Gauge waiting;
 
     private volatile InForce inForce = new InForce(null);
     /** Somebody takes a snapshot; the others see the last one meanwhile. */
@@ -61,15 +79,17 @@ final class LimiterGauges {
     }
 
     /** From now on this limiter is the one. */
-    void show(RateLimiter last) {
+    synchronized void show(RateLimiter last) {
         inForce = new InForce(last);
         forget();
-        // The metrics are what the gauge holds, so that they live as long as the registry has meters of theirs.
-        Gauge.builder("ratelimit.waiting", metrics, all -> waiting())
-                .description("How many wait in line")
-                .tags("limiter", limiter)
-                .strongReference(true)
-                .register(metrics.registry());
+        if (waiting == null || !metrics.shows(waiting)) {
+            // The metrics are what the gauge holds, so that they live as long as the registry has meters of theirs.
+            waiting = Gauge.builder("ratelimit.waiting", metrics, all -> waiting())
+                    .description("How many wait in line")
+                    .tags("limiter", limiter)
+                    .strongReference(true)
+                    .register(metrics.registry());
+        }
     }
 
     /** The limiter has other limits: those of its keys that are known are shown at once. */
@@ -90,31 +110,31 @@ final class LimiterGauges {
     }
 
     private double waiting() {
-        Shown now = shown();
+        Shown now = shown(WAITING);
         return now == null ? Double.NaN : now.waiting;
     }
 
     private double available(Row row) {
-        Shown now = shown();
+        Shown now = shown(row);
         Long least = now == null ? null : now.available.get(row);
         return least == null ? Double.NaN : least;
     }
 
-    private @Nullable Shown shown() {
+    private @Nullable Shown shown(Object gauge) {
         InForce now = inForce;
         RateLimiter watched = now.limiter.get();
         if (watched == null || watched.isDisposed()) {
             return null;
         }
         Shown known = now.shown;
-        if (known == null) {
-            return take(now, watched);
+        if (known == null || known.served == null) {
+            return taken(now, watched, gauge);
         }
-        if (isFresh(known, watched) || !taking.compareAndSet(false, true)) {
+        if ((known.serves(gauge) && isFresh(known, watched)) || !taking.compareAndSet(false, true)) {
             return known;
         }
         try {
-            return take(now, watched);
+            return taken(now, watched, gauge);
         } finally {
             taking.set(false);
         }
@@ -124,6 +144,12 @@ final class LimiterGauges {
     private boolean isFresh(Shown known, RateLimiter watched) {
         long elapsed = metrics.registry().config().clock().monotonicTime() - known.sinceNanos;
         return elapsed < FRESH.toNanos() && watched.time().minus(known.at).compareTo(FRESH) < 0;
+    }
+
+    private Shown taken(InForce now, RateLimiter watched, Object gauge) {
+        Shown seen = take(now, watched);
+        seen.serves(gauge);
+        return seen;
     }
 
     private Shown take(InForce now, RateLimiter watched) {
@@ -142,7 +168,8 @@ final class LimiterGauges {
             }
         }
         long read = metrics.registry().config().clock().monotonicTime();
-        Shown seen = new Shown(taken.waiting(), least, read, watched.time());
+        Set<Object> served = taken.scopes().size() <= FEW ? null : ConcurrentHashMap.newKeySet();
+        Shown seen = new Shown(taken.waiting(), least, served, read, watched.time());
         now.shown = seen;
         register(now, least.keySet());
         return seen;
@@ -160,7 +187,7 @@ final class LimiterGauges {
         }
     }
 
-    private synchronized void forget() {
+    private void forget() {
         List<Gauge> before = List.copyOf(rows.values());
         rows.clear();
         before.forEach(metrics.registry()::remove);

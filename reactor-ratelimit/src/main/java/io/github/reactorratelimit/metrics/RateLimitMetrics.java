@@ -1,11 +1,14 @@
 package io.github.reactorratelimit.metrics;
 
+import io.github.reactorratelimit.Limit;
 import io.github.reactorratelimit.RateLimitListener;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RetriesExhaustedException;
 import io.github.reactorratelimit.signal.Quota;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
@@ -42,12 +45,14 @@ import org.jspecify.annotations.Nullable;
  *     last two minutes; 1 if it said nothing</td><td>{@code endpoint}</td></tr>
  * <tr><td>{@code ratelimit.server.usage}</td><td>gauge: the highest usage figure that a server gave, by which it throttles
  *     softly before it refuses, of the last two minutes; 0.8 is 80 %, 0 if it gave none</td><td>{@code endpoint}</td></tr>
+ * <tr><td>{@code ratelimit.spent}</td><td>gauge: what permits cost in all in a unit other than requests, such as tokens or
+ *     micro-dollars: what was asked for, as it was corrected since</td><td>{@code endpoint}, {@code unit}</td></tr>
  * <tr><td>{@code ratelimit.proxy.failures}</td><td>counter: attempts that a proxy did not let through</td>
  *     <td>{@code proxy}: host and port</td></tr>
  * </table>
  *
  * <p>Tags are bounded: {@code endpoint} is a value or pattern that the limiter was configured with, {@code all} for a limit
- * that counts all endpoints together, else {@code other}; of limits and proxies the first hundred are told apart, the
+ * that counts all endpoints together, else {@code other}; of limits, units and proxies the first hundred are told apart, the
  * others are {@code other}. Tokens, users and paths are never in a tag.
  *
  * <p>Gauges of two limiters of one name show the one that was built last; those of a limiter that is gone or disposed show
@@ -55,9 +60,10 @@ import org.jspecify.annotations.Nullable;
  * limit is no longer in force, by {@link RateLimiter#change} or because a limiter of the same name was built. No other meter
  * is ever removed.
  *
- * <p>Reading gauges takes a {@linkplain RateLimiter#snapshot() snapshot} per limiter and scrape: all that are read within a
- * second, of the registry's clock and of limiter time, come from the same one. The two minutes are those of the registry's
- * clock. Thread-safe.
+ * <p>A gauge takes a {@linkplain RateLimiter#snapshot() snapshot} when it is read, so what it shows is how the limiter
+ * stands then. Of a limiter with more than 256 keys, where that is dear, the gauges of a scrape share one: it serves each of
+ * them once, within a second of the registry's clock and of limiter time, so a gauge that is read again is never behind what
+ * it showed before. The two minutes are those of the registry's clock. Thread-safe.
  */
 public final class RateLimitMetrics implements RateLimitListener {
 
@@ -68,9 +74,11 @@ public final class RateLimitMetrics implements RateLimitListener {
 
     private final MeterRegistry registry;
     private final Bounded proxies = new Bounded();
+    private final Bounded units = new Bounded();
     private final Map<String, LimiterGauges> gauges = new ConcurrentHashMap<>();
     private final Map<Tags, Highest> used = new ConcurrentHashMap<>();
     private final Map<Tags, Highest> usage = new ConcurrentHashMap<>();
+    private final Map<Tags, Spent> spent = new ConcurrentHashMap<>();
 
     private RateLimitMetrics(MeterRegistry registry) {
         this.registry = registry;
@@ -99,8 +107,17 @@ public final class RateLimitMetrics implements RateLimitListener {
         return registry;
     }
 
+    /** Whether a gauge is registered still: somebody may have cleared the registry, and Micrometer warns of a second one. */
+    boolean shows(Gauge gauge) {
+        Meter.Id id = gauge.getId();
+        return registry.find(id.getName()).tags(id.getTags()).gauge() != null;
+    }
+
     @Override
     public void built(RateLimiter limiter) {
+        used.values().removeIf(before -> !shows(before.gauge()));
+        usage.values().removeIf(before -> !shows(before.gauge()));
+        spent.values().removeIf(before -> !shows(before.gauge()));
         gauges(limiter).show(limiter);
     }
 
@@ -120,6 +137,30 @@ public final class RateLimitMetrics implements RateLimitListener {
         if (shown != null) {
             shown.meet(endpoint(who.endpoint()));
         }
+        for (String unit : who.demand().units()) {
+            spend(who, unit, who.demand().cost(unit));
+        }
+    }
+
+    @Override
+    public void settled(Subject who, String unit, long asked, long actual) {
+        if (!unit.equals(Limit.REQUESTS)) {
+            spend(who, unit, actual - asked);
+        }
+    }
+
+    @Override
+    public void released(Subject who, Duration held, Ending ending) {
+        if (ending == Ending.REFUNDED) {
+            for (String unit : who.demand().units()) {
+                spend(who, unit, -who.demand().cost(unit));
+            }
+        }
+    }
+
+    private void spend(Subject who, String unit, long cost) {
+        Tags tags = tags(who.limiter(), who.endpoint()).and("unit", units.bound(unit));
+        spent.computeIfAbsent(tags, added -> new Spent(this, added)).add(cost);
     }
 
     @Override

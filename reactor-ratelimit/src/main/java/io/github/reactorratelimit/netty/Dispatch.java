@@ -46,6 +46,7 @@ final class Dispatch {
         Dispatch dispatch = of(request);
         if (dispatch != null) {
             dispatch.begun = true;
+            dispatch.exchange.sending();
             NettyFailures.watch(connection.channel(), () -> dispatch.refused = true);
         }
     }

@@ -11,8 +11,8 @@ final class AliasDialect implements Dialect {
 
     AliasDialect(Dialect dialect, String theirs, String ours) {
         this.dialect = dialect;
-        this.theirs = Objects.requireNonNull(theirs, "theirs");
-        this.ours = Objects.requireNonNull(ours, "ours");
+        this.theirs = name("theirs", theirs);
+        this.ours = name("ours", ours);
     }
 
     @Override
@@ -33,6 +33,14 @@ final class AliasDialect implements Dialect {
     @Override
     public String toString() {
         return dialect + ", " + theirs + " as " + ours;
+    }
+
+    private static String name(String parameter, String name) {
+        Objects.requireNonNull(name, parameter);
+        if (!HeaderName.isToken(name)) {
+            throw new IllegalArgumentException(parameter + " must be the name of a header, was \"" + name + '"');
+        }
+        return name;
     }
 
     private Headers renamed(Headers headers) {

@@ -1,5 +1,7 @@
 package io.github.reactorratelimit.signal;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * Anthropic: a quota per dimension with RFC 3339 resets, which the standard reads; the subscription's "unified" windows,
  * whose resets count only when the status is {@code rejected}; and the spend limit, which no wait cures.
@@ -19,7 +21,8 @@ final class AnthropicDialect implements Dialect {
             return OpenAiDialect.shouldRetry(standard.read(status, headers, wallNowMillis), headers);
         }
         RateLimitSignal signal = standard.read(status, unified.standard(headers), wallNowMillis);
-        return OpenAiDialect.shouldRetry(signal.toBuilder().usage(unified.usage).build(), headers);
+        double usage = StandardDialect.isStored(headers) ? Double.NaN : unified.usage;
+        return OpenAiDialect.shouldRetry(signal.toBuilder().usage(usage).build(), headers);
     }
 
     @Override
@@ -27,15 +30,36 @@ final class AnthropicDialect implements Dialect {
         return status == 429 && standard.read(status, headers, 0).hint() == null ? BODY : 0;
     }
 
+    /**
+     * The body of a refusal; or, for whoever reads a stream that began with 200, what came of it from an error event on. No
+     * adapter asks for that: it would hold up every stream.
+     */
     @Override
     public RateLimitSignal readBody(int status, Headers headers, byte[] body, long wallNowMillis) {
         RateLimitSignal signal = read(status, headers, wallNowMillis);
         Failure error = new Failure();
-        return status == 429 && BodyReader.present().walk(body, 0, error) && error.spendLimit
+        if (status == 429) {
+            BodyReader.present().walk(body, 0, error);
+        } else if (status == 200 && isStream(headers)) {
+            // what comes behind the event is another one's
+            BodyReader.present().walk(body, StreamEvent.dataOf(body, "error"), error);
+            if (error.refused != null) {
+                signal = signal.toBuilder()
+                        .throttled(true)
+                        .reason("an error event within the stream: " + error.refused)
+                        .build();
+            }
+        }
+        return error.spendLimit
                 ? signal.toBuilder()
                         .terminal("the spend limit is reached, until the first of next month")
                         .build()
                 : signal;
+    }
+
+    private static boolean isStream(Headers headers) {
+        String type = headers.first("content-type");
+        return type != null && BodyText.has(type, "text/event-stream");
     }
 
     @Override
@@ -56,7 +80,7 @@ final class AnthropicDialect implements Dialect {
             }
             present = true;
             if (HeaderName.same(name, UNIFIED + "status")) {
-                rejected = HeaderName.same(BodyText.plain(value), "rejected");
+                rejected |= HeaderName.same(BodyText.plain(value), "rejected");
             } else if (name.length() > UNIFIED.length() + 11
                     && HeaderName.same(name.substring(name.length() - 11), "utilization")) {
                 double figure = BodyText.share(BodyText.plain(value));
@@ -85,11 +109,15 @@ final class AnthropicDialect implements Dialect {
     private static final class Failure implements BodyReader.Leaves {
 
         private boolean spendLimit;
+        /** The kind of an error that is a refusal for a limit. */
+        private @Nullable String refused;
 
         @Override
         public void leaf(String path, String text) {
             if (path.equals("error.details.error_code")) {
                 spendLimit = text.equals("enforced_spend_limit_reached");
+            } else if (path.equals("error.type")) {
+                refused = text.equals("overloaded_error") || text.equals("rate_limit_error") ? text : refused;
             }
         }
     }

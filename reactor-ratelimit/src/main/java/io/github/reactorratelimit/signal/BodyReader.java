@@ -6,6 +6,9 @@ interface BodyReader {
     /** How deep a body is looked into; what is deeper is stepped over. */
     int MOST_DEPTH = 32;
 
+    /** How deep a body may be at all; one that is deeper is read up to there. */
+    int STEPPED_OVER = 10_000;
+
     /** The longest text or path that is handed on; what is longer is stepped over. */
     int LONGEST = 4096;
 

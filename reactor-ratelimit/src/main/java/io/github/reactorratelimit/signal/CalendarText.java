@@ -33,7 +33,7 @@ final class CalendarText {
         wallNowMillis = receiptMillis;
     }
 
-    // 2021-05-10T11:30Z, 2023-11-14 22:13:50, 2025-08-21T12:40:59.1234567+02:00
+    // 2021-05-10T11:30Z, 2023-11-14 22:13:50 UTC, 2025-08-21T12:40:59.1234567+02:00
     boolean iso() {
         year = scan.number(4, 4);
         scan.position++;
@@ -54,7 +54,13 @@ final class CalendarText {
         }
         int carry = (int) scan.whole;
         int below = scan.fraction;
-        int offset = offset();
+        int end = scan.position;
+        scan.skipBlanks();
+        int offset = 0;
+        if (!isUtc(scan.threeLetters())) {
+            scan.position = end;
+            offset = offset();
+        }
         if (offset == Integer.MIN_VALUE || !epoch(offset)) {
             return false;
         }
@@ -97,13 +103,19 @@ final class CalendarText {
 
     // 29 Sep 2023 16:26:57 GMT, 06-Nov-94 08:49:37 GMT
     private boolean afterComma() {
+        int comma = scan.position - 1;
         scan.skipBlanks();
         day = scan.number(1, 2);
         char separator = scan.peek();
-        if (separator != ' ' && separator != '-') {
+        boolean isDay = day >= 1 && day <= 31 && (scan.atEnd() || " -,".indexOf(separator) >= 0);
+        if (!isDay) {
+            // a word and another member, as in "Tue, 40"
+            scan.position = comma;
             return false;
         }
-        scan.position++;
+        if (!scan.skip(' ') && !scan.skip('-')) {
+            return false;
+        }
         month = month(scan.threeLetters());
         boolean wellFormed = scan.skip(separator);
         int start = scan.position;

@@ -55,6 +55,7 @@ public interface Dialect {
      * @param theirs the name that the server uses, in any case
      * @param ours the name that this dialect knows
      * @return a new dialect
+     * @throws IllegalArgumentException if either can't be the name of a header
      */
     default Dialect alias(String theirs, String ours) {
         return new AliasDialect(this, theirs, ours);

@@ -19,7 +19,10 @@ final class DiscordDialect implements Dialect {
     public RateLimitSignal read(int status, Headers headers, long wallNowMillis) {
         RateLimitSignal signal = standard.read(status, headers, wallNowMillis);
         String bucket = headers.first("x-ratelimit-bucket");
-        return bucket == null || bucket.isEmpty() || bucket.length() > LONGEST_BUCKET
+        return bucket == null
+                        || bucket.isEmpty()
+                        || bucket.length() > LONGEST_BUCKET
+                        || StandardDialect.isStored(headers)
                 ? signal
                 : signal.toBuilder().bucket(bucket).build();
     }
@@ -44,17 +47,33 @@ final class DiscordDialect implements Dialect {
         if (exact == null || isNoRounding(signal.hint(), exact)) {
             return builder.build();
         }
-        Duration delay = signal.delay();
-        builder.hint(exact);
-        if (delay == null || delay.equals(signal.hint()) || delay.compareTo(exact) < 0) {
-            builder.delay(exact).coarse(false).reason("the body's retry_after");
-        }
-        return builder.build();
+        return exactly(exact, signal, builder.hint(exact)).build();
     }
 
     @Override
     public String toString() {
         return "Discord";
+    }
+
+    /** The wait is the longest of what counts, with the exact figure in place of the rounded one. */
+    private static RateLimitSignal.Builder exactly(
+            Duration exact, RateLimitSignal signal, RateLimitSignal.Builder builder) {
+        Duration delay = signal.delay();
+        if (delay != null && !delay.equals(signal.hint()) && delay.compareTo(exact) >= 0) {
+            return builder;
+        }
+        Duration longest = exact;
+        boolean coarse = false;
+        for (Quota quota : signal.quotas()) {
+            Duration reset = quota.exhausted() ? quota.reset() : null;
+            if (reset != null && reset.compareTo(longest) > 0) {
+                longest = reset;
+                coarse = quota.coarse();
+            }
+        }
+        return builder.delay(longest)
+                .coarse(coarse)
+                .reason(longest.equals(exact) ? "the body's retry_after" : "the reset of an empty quota");
     }
 
     // a header that is longer by a second or more is no rounding of the body's figure: then it stays

@@ -19,6 +19,9 @@ final class Families {
             }
         }
         for (int i = 0; i < meters.size(); i++) {
+            join(meters, meters.get(i));
+        }
+        for (int i = 0; i < meters.size(); i++) {
             lend(meters, meters.get(i));
         }
         for (int i = 0; i < policies.size(); i++) {
@@ -67,13 +70,32 @@ final class Families {
 
     // RateLimit-Limit: 100, 100;w=60 is the limit in force and the policies behind it (drafts 00 to 03)
     private static void leftOver(Meter first, Meter other) {
-        other.after.clear();
-        other.at.clear();
+        other.clearReset();
         if (other.limit < 0 || !other.window.known) {
             other.dropped = true;
         } else if (other.limit == first.limit) {
             first.window.longest(other.window);
             other.dropped = true;
+        }
+    }
+
+    // RateLimit: remaining=0 with RateLimit-Reset: 5 is one quota, unless they say otherwise; whichever comes first
+    private static void join(Meters meters, Meter dictionary) {
+        if (dictionary.dimension != IetfFields.DICTIONARY) {
+            return;
+        }
+        for (int i = 0; i < meters.size(); i++) {
+            Meter meter = meters.get(i);
+            boolean same = meter.is(dictionary.prefix, 0, 0)
+                    && !IetfFields.differs(meter.limit, dictionary.limit)
+                    && !IetfFields.differs(meter.remaining, dictionary.remaining);
+            if (same) {
+                meter.limit = Math.max(meter.limit, dictionary.limit);
+                meter.remaining = Math.max(meter.remaining, dictionary.remaining);
+                meter.takeResetOf(dictionary);
+                dictionary.dropped = true;
+                return;
+            }
         }
     }
 
@@ -131,7 +153,8 @@ final class Families {
 
     /** Whether they belong together although no limit tells so; which of several policies it is stays open. */
     private static boolean isUnnamed(Policy policy, Meter meter) {
-        return policy.name() == null && meter.name == null && meter.dimension == 0 && !meter.countsNothing();
+        boolean nameless = meter.dimension == 0 || meter.dimension == IetfFields.DICTIONARY;
+        return policy.name() == null && meter.name == null && nameless && !meter.countsNothing();
     }
 
     private static boolean isOnly(List<Policy> policies, Policy policy) {

@@ -24,7 +24,8 @@ final class GitHubDialect implements Dialect {
     public RateLimitSignal read(int status, Headers headers, long wallNowMillis) {
         RateLimitSignal signal = standard.read(status, headers, wallNowMillis);
         if (signal.throttled() && signal.delay() == null) {
-            return refused(signal, HINTLESS);
+            boolean empty = signal.quotas().stream().anyMatch(Quota::exhausted);
+            return refused(signal, empty ? PRIMARY : HINTLESS);
         }
         if (status == 304 && isAuthorised(signal)) {
             return signal.toBuilder().cost(0).build();

@@ -77,6 +77,17 @@ final class HeaderName {
         };
     }
 
+    /** Whether a header can have this name (RFC 9110, section 5.6.2). */
+    static boolean isToken(String name) {
+        for (int i = 0; i < name.length(); i++) {
+            char c = name.charAt(i);
+            if (c <= ' ' || c > '~' || "\"(),/:;<=>?@[\\]{}".indexOf(c) >= 0) {
+                return false;
+            }
+        }
+        return !name.isEmpty();
+    }
+
     /** Whether two names are the same in ASCII's cases. */
     static boolean same(CharSequence one, CharSequence other) {
         int length = one.length();

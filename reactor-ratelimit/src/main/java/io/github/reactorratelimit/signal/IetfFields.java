@@ -21,8 +21,8 @@ final class IetfFields {
     private static final long QU = word("qu");
     /** Sets the members of one list apart from the families of single headers. */
     private static final long LISTED = 7;
-    /** Sets the second dictionary of a response, and those behind it, apart from the first. */
-    private static final long FURTHER = 8;
+    /** Sets dictionaries apart from the families of single headers, which may tell of another quota. */
+    static final long DICTIONARY = 8;
 
     private static final int MOST_POLICIES = 32;
 
@@ -66,9 +66,7 @@ final class IetfFields {
         if (!field.member()) {
             return;
         }
-        String name = field.item == StructuredField.Item.STRING || field.item == StructuredField.Item.TOKEN
-                ? field.text()
-                : null;
+        String name = field.name();
         long remaining = -1;
         long afterSeconds = -1;
         String partition = null;
@@ -124,8 +122,8 @@ final class IetfFields {
     // a second line goes on with the first, as RFC 9651 has it, unless it says otherwise: then it is another quota's
     private void merge(long prefix, long limit, long remaining, long reset) {
         Meter meter = latest(prefix);
-        if (meter != null && (differs(limit, meter.limit) || differs(remaining, meter.remaining))) {
-            meter = meters.add(prefix, FURTHER);
+        if (meter == null || differs(limit, meter.limit) || differs(remaining, meter.remaining)) {
+            meter = meters.add(prefix, DICTIONARY);
         }
         if (meter == null) {
             return;
@@ -137,17 +135,18 @@ final class IetfFields {
         }
     }
 
-    private static boolean differs(long said, long before) {
+    /** Whether two figures are said and are not the same. */
+    static boolean differs(long said, long before) {
         return said >= 0 && before >= 0 && said != before;
     }
 
     private @Nullable Meter latest(long prefix) {
         for (int i = meters.size() - 1; i >= 0; i--) {
-            if (meters.get(i).is(prefix, FURTHER, 0)) {
+            if (meters.get(i).is(prefix, DICTIONARY, 0)) {
                 return meters.get(i);
             }
         }
-        return meters.of(prefix, 0, 0);
+        return null;
     }
 
     /** Reads one line of a policy list. */
@@ -172,7 +171,7 @@ final class IetfFields {
         if (!field.member()) {
             return null;
         }
-        String name = field.text();
+        String name = field.name();
         long limit = field.count();
         long windowSeconds = -1;
         String partition = null;

@@ -1,14 +1,31 @@
 package io.github.reactorratelimit.signal;
 
 import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadConstraints;
 import java.io.IOException;
 
-/** A {@link BodyReader} over Jackson's streaming parser: no tree is built, so a hostile body costs its bytes only. */
+/**
+ * A {@link BodyReader} over Jackson's streaming parser: no tree is built and no name is kept, so a hostile body costs its
+ * bytes only. Those who ask for a body bound it in bytes; Jackson's own bounds would let one part of it hide the next.
+ */
 final class JacksonBodyReader implements BodyReader {
 
-    private final JsonFactory factory = new JsonFactory();
+    private final JsonFactory factory = factory();
+
+    private static JsonFactory factory() {
+        JsonFactoryBuilder builder = new JsonFactoryBuilder()
+                .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
+                .disable(JsonFactory.Feature.CANONICALIZE_FIELD_NAMES);
+        try {
+            Unbounded.make(builder);
+        } catch (LinkageError old) {
+            // before 2.15 Jackson has no bounds that could be lifted, and before 2.16 none on names
+        }
+        return builder.build();
+    }
 
     @Override
     public boolean walk(byte[] body, int offset, Leaves leaves) {
@@ -77,5 +94,18 @@ final class JacksonBodyReader implements BodyReader {
         }
         path.setLength(length);
         return true;
+    }
+
+    /** Apart, so that an older Jackson need not have what it names. */
+    private static final class Unbounded {
+
+        static void make(JsonFactoryBuilder builder) {
+            builder.streamReadConstraints(StreamReadConstraints.builder()
+                    .maxNestingDepth(STEPPED_OVER)
+                    .maxNumberLength(Integer.MAX_VALUE)
+                    .maxStringLength(Integer.MAX_VALUE)
+                    .maxNameLength(Integer.MAX_VALUE)
+                    .build());
+        }
     }
 }

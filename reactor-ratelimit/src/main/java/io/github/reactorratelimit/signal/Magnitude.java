@@ -15,7 +15,7 @@ final class Magnitude {
     /** Takes a number as a reset. */
     static void weigh(Meter meter, long whole, int billionths) {
         if (whole < EPOCH_SECONDS) {
-            meter.after.longest(whole, billionths, false);
+            meter.delta.longest(whole, billionths, false);
         } else if (whole < EPOCH_MILLIS) {
             meter.at.longest(whole, billionths, billionths == 0);
         } else if (whole < NOTHING) {

@@ -25,8 +25,10 @@ final class Meter {
     long limit;
     long remaining;
     long used;
-    /** The delta form of the reset. */
+    /** The reset where the name says that it is a time from now: {@code Reset-After}, {@code t}. */
     final Span after = new Span();
+    /** A reset that by its value is a time from now. */
+    final Span delta = new Span();
     /** The absolute form of the reset, since the epoch. */
     final Span at = new Span();
     /** What is left until the reset; once the reading is done. */
@@ -57,8 +59,7 @@ final class Meter {
         limit = -1;
         remaining = -1;
         used = -1;
-        after.clear();
-        at.clear();
+        clearReset();
         reset.clear();
         window.clear();
         limits = 0;
@@ -116,7 +117,7 @@ final class Meter {
     }
 
     boolean hasReset() {
-        return after.known || at.known;
+        return after.known || delta.known || at.known;
     }
 
     boolean is(long otherPrefix, long otherDimension, int otherIndex) {
@@ -130,7 +131,14 @@ final class Meter {
 
     void takeResetOf(Meter other) {
         after.longest(other.after);
+        delta.longest(other.delta);
         at.longest(other.at);
+    }
+
+    void clearReset() {
+        after.clear();
+        delta.clear();
+        at.clear();
     }
 
     Quota quota() {

@@ -54,9 +54,10 @@ final class OpenAiDialect implements Dialect {
         }
         if (!error.headers.isEmpty()) {
             error.headers.addAll(DateLines.of(headers)); // The provider's clock is not told; the gateway's is close.
-            return read(status, Headers.of(error.headers.toArray(new String[0])), wallNowMillis);
+            RateLimitSignal told = read(status, Headers.of(error.headers.toArray(new String[0])), wallNowMillis);
+            signal = told.quotas().isEmpty() && told.delay() == null ? signal : told;
         }
-        return error.wait == null
+        return error.wait == null || signal.delay() != null
                 ? signal
                 : signal.toBuilder()
                         .hint(error.wait)

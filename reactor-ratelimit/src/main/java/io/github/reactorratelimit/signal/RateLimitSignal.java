@@ -419,11 +419,14 @@ public final class RateLimitSignal {
          *
          * @param share 0.8 is 80 %; NaN if not said
          * @return this builder
-         * @throws IllegalArgumentException if it is negative
+         * @throws IllegalArgumentException if it is negative or infinite
          */
         public Builder usage(double share) {
             if (share < 0) {
                 throw new IllegalArgumentException("usage must not be negative, was " + share);
+            }
+            if (Double.isInfinite(share)) {
+                throw new IllegalArgumentException("usage must be finite, was " + share);
             }
             this.usage = share;
             return this;

@@ -48,7 +48,7 @@ final class Reading implements BiConsumer<String, String> {
     private final Verdict verdict = new Verdict(meters);
     private final IetfFields ietf = new IetfFields(scan, new StructuredField(scan), meters);
     private @Nullable CharSequence date;
-    private String lastDate = "";
+    private String lastDate = "Thu, 01 Jan 1970 00:00:00 GMT";
     private long lastNowMillis;
     private long wallNowMillis;
     private boolean busy;
@@ -128,12 +128,18 @@ final class Reading implements BiConsumer<String, String> {
         return now;
     }
 
-    /** Reads an instant and nothing else. */
+    /** Reads the first instant of a list, which proxies make of two lines. */
     private boolean isReadable(CharSequence value) {
-        return scan.over(value, Scan.MAX_VALUE)
-                && time.read() == TimeText.Kind.INSTANT
-                && scan.memberEnds()
-                && scan.atEnd();
+        if (!scan.over(value, Scan.MAX_VALUE)) {
+            return false;
+        }
+        do {
+            scan.memberBegins();
+            if (time.read() == TimeText.Kind.INSTANT && scan.memberEnds()) {
+                return true;
+            }
+        } while (scan.nextMember());
+        return false;
     }
 
     private void start(long receiptMillis) {
@@ -204,7 +210,7 @@ final class Reading implements BiConsumer<String, String> {
             return;
         }
         do {
-            scan.skipBlanks();
+            scan.memberBegins();
             TimeText.Kind kind = time.read();
             if (kind == TimeText.Kind.NONE || !scan.memberEnds()) {
                 continue;
@@ -235,7 +241,7 @@ final class Reading implements BiConsumer<String, String> {
                 break;
             }
             meter.words(header, name.dimensionFrom, name.dimensionTo);
-            scan.skipBlanks();
+            scan.memberBegins();
             if (role == Role.LIMIT || role == Role.REMAINING || role == Role.USED) {
                 count(role, meter);
             } else {
@@ -285,7 +291,8 @@ final class Reading implements BiConsumer<String, String> {
                 time.millis();
             }
         }
-        (window ? meter.window : meter.after).longest(time.seconds, time.nanos, false);
+        boolean after = role == Role.RESET_AFTER || role == Role.RESET_AFTER_MILLIS;
+        (window ? meter.window : after ? meter.after : meter.delta).longest(time.seconds, time.nanos, false);
     }
 
     // a number may be followed by parameters, 100;w=21600

@@ -27,8 +27,12 @@ final class Scan {
     int fraction;
     /** Whether rounding the fraction up has made the number a whole one larger. */
     boolean carried;
+    /** Whether the whole number is more than a long can hold. */
+    boolean saturated;
 
     private CharSequence text = "";
+    /** Within the quotes of a list member. */
+    private boolean quoted;
 
     /**
      * Puts the cursor on a value, without the blanks around it and without one pair of double quotes.
@@ -40,12 +44,21 @@ final class Scan {
             return false;
         }
         raw(value);
-        if (end - position >= 2 && text.charAt(position) == '"' && text.charAt(end - 1) == '"') {
+        if (end - position >= 2 && text.charAt(position) == '"' && isQuotedAsAWhole()) {
             position++;
             end--;
             trim();
         }
         return true;
+    }
+
+    // "5", "120" is a list of two that are quoted
+    private boolean isQuotedAsAWhole() {
+        int at = position + 1;
+        while (at < end && text.charAt(at) != '"') {
+            at++;
+        }
+        return at == end - 1;
     }
 
     /** The same without a look at quotes, which structured fields need themselves. */
@@ -88,8 +101,25 @@ final class Scan {
         }
     }
 
-    /** Whether only blanks are left of this list member; steps over them. */
+    /** Steps over spaces, and over no tabs. */
+    void skipSpaces() {
+        while (position < end && text.charAt(position) == ' ') {
+            position++;
+        }
+    }
+
+    /** Goes to the text of a list member, which may be in quotes. */
+    void memberBegins() {
+        skipBlanks();
+        quoted = skip('"');
+    }
+
+    /** Whether nothing but the closing quote and blanks is left of this list member; steps over them. */
     boolean memberEnds() {
+        if (quoted && !skip('"')) {
+            return false;
+        }
+        quoted = false;
         skipBlanks();
         return position >= end || text.charAt(position) == ',';
     }
@@ -123,16 +153,17 @@ final class Scan {
         int start = position;
         int at = start;
         long value = 0;
+        saturated = false;
         for (; at < end; at++) {
             int digit = text.charAt(at) - '0';
             if (digit < 0 || digit > 9) {
                 break;
             }
-            boolean fits = value < TENTH || (value == TENTH && digit <= 7);
-            value = fits ? value * 10 + digit : Long.MAX_VALUE;
+            saturated |= value > TENTH || (value == TENTH && digit > 7);
+            value = value * 10 + digit;
         }
         position = at;
-        whole = value;
+        whole = saturated ? Long.MAX_VALUE : value;
         return at > start;
     }
 
@@ -225,6 +256,7 @@ final class Scan {
 
     private void raw(CharSequence value) {
         text = value;
+        quoted = false;
         position = 0;
         end = value.length();
         trim();

@@ -37,6 +37,10 @@ final class Span {
         return other.known && longest(other.seconds, other.nanos, other.coarse);
     }
 
+    boolean isAsLongAs(Span other) {
+        return known && other.known && seconds == other.seconds && nanos == other.nanos;
+    }
+
     /** Takes what is left from {@code nowMillis} until an instant, 0 if it is past; if it is longer. */
     boolean longestUntil(Span instant, long nowMillis) {
         if (!instant.known) {

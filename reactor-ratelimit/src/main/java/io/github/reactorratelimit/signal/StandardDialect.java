@@ -21,6 +21,12 @@ final class StandardDialect implements Dialect {
         }
     }
 
+    /** Whether a response came out of a cache: what it says of quotas is about another call. */
+    static boolean isStored(Headers headers) {
+        String age = headers.first("age");
+        return age != null && BodyText.count(BodyText.plain(age)) > 0;
+    }
+
     @Override
     public String toString() {
         return "standard";

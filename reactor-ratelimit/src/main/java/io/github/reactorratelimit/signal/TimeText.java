@@ -108,6 +108,7 @@ final class TimeText {
     }
 
     private void add(long whole, int billionths, long unitNanos) {
+        boolean excessive = scan.saturated;
         long moreNanos;
         if (unitNanos >= Scan.BILLION) {
             long perUnit = unitNanos / Scan.BILLION;
@@ -115,7 +116,7 @@ final class TimeText {
             moreNanos = billionths * perUnit;
         } else {
             long perSecond = Scan.BILLION / unitNanos;
-            seconds = whole == Long.MAX_VALUE ? whole : saturatedSum(seconds, whole / perSecond);
+            seconds = excessive ? Long.MAX_VALUE : saturatedSum(seconds, whole / perSecond);
             moreNanos = whole % perSecond * unitNanos + (billionths + perSecond - 1) / perSecond;
         }
         moreNanos += nanos;

@@ -74,9 +74,9 @@ final class Verdict {
         long nowMillis = Long.MIN_VALUE;
         for (int i = 0; i < meters.size(); i++) {
             Meter meter = meters.get(i);
-            if (meter.after.known) {
-                // the delta needs no clock: it beats the absolute form
-                meter.reset.longest(meter.after);
+            if (meter.after.known || meter.delta.known) {
+                // a delta needs no clock: it beats the absolute form, and what is called one beats what looks like one
+                meter.reset.longest(meter.after.known ? meter.after : meter.delta);
             } else if (meter.at.known) {
                 nowMillis = nowMillis == Long.MIN_VALUE ? reading.serverNow() : nowMillis;
                 meter.reset.longestUntil(meter.at, nowMillis);
@@ -135,7 +135,7 @@ final class Verdict {
                 if (throttled || !meter.timeless()) {
                     exhausted(meter, hintCounts);
                 }
-            } else if (meter.remaining < 0 && throttled && delay.longest(meter.reset)) {
+            } else if (meter.remaining < 0 && throttled && isLongest(meter.reset, hintCounts)) {
                 reason = "refused, and a quota tells its reset but not what is left";
             }
         }
@@ -145,11 +145,19 @@ final class Verdict {
     }
 
     private void exhausted(Meter meter, boolean hintCounts) {
-        if (delay.longest(meter.reset)) {
+        if (isLongest(meter.reset, hintCounts)) {
             reason = "the reset of an empty quota";
         } else if (!meter.reset.known && !hintCounts && !meter.timeless() && delay.longest(meter.window)) {
             reason = "an empty quota without a reset: its window is the upper bound";
         }
+    }
+
+    // of two resets that are as long the coarse one may be short of the truth; a hint that is as long is exact
+    private boolean isLongest(Span reset, boolean hintCounts) {
+        if (delay.isAsLongAs(reset) && !(hintCounts && hint.isAsLongAs(reset))) {
+            delay.coarse |= reset.coarse;
+        }
+        return delay.longest(reset);
     }
 
     private List<Quota> quotas(Reading reading) {

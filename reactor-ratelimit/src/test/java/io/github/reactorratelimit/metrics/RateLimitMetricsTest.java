@@ -6,10 +6,15 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import io.github.reactorratelimit.Backoff;
 import io.github.reactorratelimit.Demand;
 import io.github.reactorratelimit.Failure;
 import io.github.reactorratelimit.Limit;
+import io.github.reactorratelimit.Permit;
 import io.github.reactorratelimit.RateLimitOperator;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterSpec;
@@ -19,8 +24,10 @@ import io.github.reactorratelimit.Share;
 import io.github.reactorratelimit.signal.Headers;
 import io.github.reactorratelimit.signal.Quota;
 import io.github.reactorratelimit.signal.RateLimitSignal;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Measurement;
 import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.MockClock;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleConfig;
@@ -29,9 +36,11 @@ import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
 import java.lang.reflect.Proxy;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.test.scheduler.VirtualTimeScheduler;
@@ -130,9 +139,11 @@ class RateLimitMetricsTest {
     }
 
     @Test
-    void all_gauges_of_a_scrape_come_from_one_snapshot_however_long_that_takes() {
+    void all_gauges_of_a_scrape_come_from_one_snapshot_of_many_keys_however_long_that_takes() {
         RateLimiter limiter = twoEndpoints().build();
-        limiter.tryAcquire(at("/search", "a"));
+        for (int i = 0; i < 300; i++) {
+            limiter.tryAcquire(at("/search", "token-" + i));
+        }
         limiter.tryAcquire(at("/users/1", "a"));
         AtomicInteger snapshots = new AtomicInteger();
         metrics.built(counted(limiter, snapshots));
@@ -145,6 +156,79 @@ class RateLimitMetricsTest {
             assertThat(snapshots).hasValue(scrape);
         }
         assertThat(registry.find("ratelimit.permits.available").gauges()).hasSize(2);
+    }
+
+    @Test
+    void a_gauge_of_many_keys_that_is_read_again_belongs_to_the_next_scrape_though_no_time_has_passed() {
+        RateLimiter limiter = twoEndpoints().build();
+        for (int i = 0; i < 300; i++) {
+            limiter.tryAcquire(at("/search", "token-" + i));
+        }
+        Gauge left = registry.get("ratelimit.permits.available").gauge();
+        assertThat(left.value()).isEqualTo(4);
+        limiter.tryAcquire(at("/search", "token-0"));
+        assertThat(left.value()).isEqualTo(3);
+        limiter.tryAcquire(at("/search", "token-299"));
+        limiter.tryAcquire(at("/search", "token-299"));
+        assertThat(left.value()).isEqualTo(2);
+    }
+
+    @Test
+    void gauges_of_few_keys_are_exact_whenever_and_in_whatever_order_they_are_read() {
+        RateLimiter limiter = spec().limit(Limit.inFlight(2), Limit.total(10)).build();
+        Permit permit = Objects.requireNonNull(limiter.acquire(Demand.one()).block());
+        Gauge waiting = registry.get("ratelimit.waiting").gauge();
+        Gauge free = registry.get("ratelimit.permits.available")
+                .tags("limit", "2 requests in flight")
+                .gauge();
+        Gauge left = registry.get("ratelimit.permits.available")
+                .tags("limit", "10 requests in all")
+                .gauge();
+        assertThat(List.of(waiting.value(), free.value(), left.value())).containsExactly(0.0, 1.0, 9.0);
+        limiter.acquire(Demand.one()).subscribe();
+        limiter.acquire(Demand.one()).subscribe();
+        assertThat(free.value()).isZero();
+        assertThat(waiting.value()).isEqualTo(1);
+        permit.release();
+        assertThat(left.value()).isEqualTo(7);
+        assertThat(waiting.value()).isZero();
+    }
+
+    @Test
+    void nothing_is_registered_twice_and_micrometer_has_nothing_to_warn_of() {
+        Logger logger = (Logger) LoggerFactory.getLogger(MeterRegistry.class);
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        log.start();
+        logger.addAppender(log);
+        logger.setLevel(Level.DEBUG); // It warns once per JVM, and tells of the others in debug.
+        try {
+            RateLimiter before = named("partner").limit(Limit.total(10)).build();
+            before.tryAcquire();
+            before.change(before.spec().limit(Limit.total(20)));
+            before.dispose();
+            RateLimiter after = named("partner").limit(Limit.total(10)).build();
+            after.tryAcquire();
+            assertThat(gauge("ratelimit.waiting")).isZero();
+            assertThat(gauge("ratelimit.permits.available")).isEqualTo(9);
+        } finally {
+            logger.setLevel(null);
+            logger.detachAppender(log);
+        }
+        assertThat(log.list)
+                .extracting(ILoggingEvent::getFormattedMessage)
+                .noneMatch(text -> text.contains("already registered"));
+    }
+
+    @Test
+    void a_limiter_that_is_built_after_the_registry_was_cleared_has_its_gauges() {
+        say(named("partner").limit(Limit.total(10)).build(), quota(100, 90).usage(0.9));
+        registry.clear();
+        RateLimiter after = named("partner").limit(Limit.total(10)).build();
+        say(after, quota(100, 80).usage(0.85));
+        assertThat(gauge("ratelimit.server.remaining")).isCloseTo(0.8, within(1e-9));
+        assertThat(gauge("ratelimit.server.usage")).isEqualTo(0.85);
+        assertThat(gauge("ratelimit.waiting")).isZero();
+        assertThat(gauge("ratelimit.permits.available")).isEqualTo(9);
     }
 
     /** As the README does it: whoever builds a limiter asks for the metrics of the registry. */
@@ -354,6 +438,23 @@ class RateLimitMetricsTest {
     }
 
     private int calls;
+
+    @Test
+    void what_calls_cost_in_a_unit_is_added_up_as_it_is_corrected_and_given_back() {
+        RateLimiter limiter =
+                spec().limit(Limit.of(1_000, ofMinutes(1)).unit("tokens")).build();
+        Demand call = Demand.one().cost("tokens", 100);
+        limiter.acquire(call).subscribe(permit -> permit.settle("tokens", 40));
+        limiter.acquire(call).subscribe(permit -> permit.settle("tokens", 130));
+        limiter.tryAcquire(call.cost("micro-dollars", 7));
+        limiter.calls().exchange(call, exchange -> Mono.never()).subscribe().dispose();
+
+        assertThat(gauge("ratelimit.spent", "limiter", "partner", "unit", "tokens"))
+                .isEqualTo(270);
+        assertThat(gauge("ratelimit.spent", "unit", "micro-dollars")).isEqualTo(7);
+        assertThat(registry.find("ratelimit.spent").tag("unit", "requests").gauge())
+                .isNull();
+    }
 
     @Test
     void what_the_server_says_is_shown_at_its_lowest_and_forgotten_after_two_minutes() {

@@ -32,7 +32,17 @@ class IetfFieldsTest {
                 "foo;x=1, limit=9, remaining=0, reset=5",
                 "foo, remaining=0, reset=5",
                 "remaining=0, foo=(1 2), reset=5",
-                "remaining=3, remaining=0;x=1, reset=5"
+                "remaining=3, remaining=0;x=1, reset=5",
+                "\"a\";  r=000000000000000;   t=5",
+                "\"a\";r=0;t=5;c=-123456789012.123;d=?1;e=@-999999999999999;f=123456789012345",
+                "\"a\";r=0;t=5;c=*a!#$%&'*+-.^_`|~:/Z9",
+                "\"a\";r=0;t=5;pk=::",
+                "\"a\";r=0;t=5;pk=:YQ==:",
+                "\"a\";r=0;t=5;pk=:YQ:",
+                "\"a\";r=0;t=5;pk=:+/aB:",
+                "\"a\";r=0;t=5;c=%\"%e2%82%ac %f0%9f%98%80 %ef%bf%bf~\"",
+                "\"a\";r=0;t=5\t ,\t \"b\";r=1",
+                "\"a\";r=0;t=5, ( 1  2 );x"
             })
     void everything_that_structured_fields_allow_is_stepped_over(String value) {
         assertThat(read(200, "RateLimit", value).delay()).isEqualTo(seconds(5));
@@ -50,7 +60,51 @@ class IetfFieldsTest {
                 "\"a\";r=0;t=5, (1 (2))",
                 "\"a\";r=0;t=5, (1\"x\")",
                 "remaining=0, reset=5, =3",
-                "remaining=0, reset=5,"
+                "remaining=0, reset=5,",
+                "\"a\" ;r=0;t=5",
+                "\"a\"\t;r=0;t=5",
+                "\"a\";\tr=0;t=5",
+                "\"a\";r=0 ;t=5",
+                "\"a\";r =0;t=5",
+                "\"a\";r= 0;t=5",
+                "\"a\";r=0;t=5;",
+                "\"a\";r=0;t=5, (1\t2)",
+                "\"a\";r=0;t=5;c=?2",
+                "\"a\";r=0;t=5;c=?",
+                "\"a\";r=0;t=5;c=?00",
+                "\"a\";r=0;t=5;c=@1.5",
+                "\"a\";r=0;t=5;c=@",
+                "\"a\";r=0;t=5;c=@1234567890123456",
+                "\"a\";r=0000000000000000;t=5",
+                "\"a\";r=0;t=1000000000000000",
+                "\"a\";r=0;t=5;c=-1000000000000000",
+                "\"a\";r=0;t=5;c=1.2345",
+                "\"a\";r=0;t=5;c=1234567890123.1",
+                "\"a\";r=0;t=5;c=1.",
+                "\"a\";r=0;t=5;c=.5",
+                "\"a\";r=0;t=5;c=--1",
+                "\"a\";r=0;t=5;c=+1",
+                "\"a\";r=0;t=5;c=a@b",
+                "\"a\";r=0;t=5;c=a{b}",
+                "\"a\";r=0;t=5;c=a<b",
+                "\"a\";r=0;t=5;c=a\\b",
+                "\"a\";r=0;t=5;c=a?b",
+                "\"a\";r=0;t=5;c=a[1]",
+                "\"a\";r=0;t=5;pk=:YQ=a:",
+                "\"a\";r=0;t=5;pk=:YQ=:",
+                "\"a\";r=0;t=5;pk=:YQ===:",
+                "\"a\";r=0;t=5;pk=:Y:",
+                "\"a\";r=0;t=5;pk=:Y-_=:",
+                "\"a\";r=0;t=5;c=%\"%ff\"",
+                "\"a\";r=0;t=5;c=%\"%c3%28\"",
+                "\"a\";r=0;t=5;c=%\"%c3x\"",
+                "\"a\";r=0;t=5;c=%\"%c0%80\"",
+                "\"a\";r=0;t=5;c=%\"%e0%80%80\"",
+                "\"a\";r=0;t=5;c=%\"%ed%a0%80\"",
+                "\"a\";r=0;t=5;c=%\"%f4%90%80%80\"",
+                "\"a\";r=0;t=5;c=%\"%e2%82\"",
+                "limit=9, remaining=0, reset=1000000000000000",
+                "limit=9 ;x=1, remaining=0, reset=5"
             })
     void a_field_that_breaks_the_grammar_counts_for_nothing(String value) {
         assertThat(read(200, "RateLimit", value)).isSameAs(RateLimitSignal.none(200));
@@ -112,6 +166,30 @@ class IetfFieldsTest {
                                 "reset=5")
                         .delay())
                 .isEqualTo(seconds(5));
+    }
+
+    @Test
+    void a_dictionary_and_single_headers_are_one_quota_only_where_they_agree_whichever_comes_first() {
+        String[] dictionary = {"RateLimit", "limit=5, remaining=2, reset=9"};
+        String[] singles = {"RateLimit-Limit", "10", "RateLimit-Remaining", "0", "RateLimit-Reset", "1700000030"};
+        long now = 1_700_000_000_000L;
+        for (Headers both : List.of(both(dictionary, singles), both(singles, dictionary))) {
+            RateLimitSignal signal = Dialects.standard().read(200, both, now);
+            assertThat(signal.delay()).isEqualTo(seconds(30));
+            assertThat(signal.quotas()).extracting(Quota::limit).containsExactlyInAnyOrder(5L, 10L);
+        }
+        String[] rest = {"RateLimit-Reset", "30", "RateLimit-Policy", "10;w=60"};
+        String[] begun = {"RateLimit", "limit=10, remaining=0"};
+        for (Headers both : List.of(both(begun, rest), both(rest, begun))) {
+            assertThat(Dialects.standard().read(200, both, now).quotas())
+                    .containsExactly(new Quota("", "requests", 10, 0, -1, seconds(30), seconds(60), null));
+        }
+    }
+
+    private static Headers both(String[] some, String[] others) {
+        List<String> all = new ArrayList<>(List.of(some));
+        all.addAll(List.of(others));
+        return Headers.of(all.toArray(new String[0]));
     }
 
     @Test

@@ -1,11 +1,13 @@
 package io.github.reactorratelimit.signal;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
 
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -39,7 +41,21 @@ class ListedValuesTest {
                 "2026-, 40",
                 "Tue Feb 16 2021 09:02:42 GMT (x), 40",
                 "Tue Feb 16 2021 09:02:42 GMT (x, 40",
-                "Tue Feb 16 2021 09:02:42 GMT+0100 (Central European Standard Time), 40"
+                "Tue Feb 16 2021 09:02:42 GMT+0100 (Central European Standard Time), 40",
+                "Tue, 40",
+                "Tue, 40, 4",
+                "Tue, 4000ms, 40",
+                "Tue, 40 , 4",
+                "Tue, 30ms, 40",
+                "Tue, 30, 40",
+                "Tue, 2026-01-01T00:00:40Z",
+                "2026-01-01 00:00:40 UTC",
+                "2026-01-01T00:00:40.000 gmt, 5",
+                "Thu, 01 Foo 2026 00:00:50 GMT, 40",
+                "\"40\", \"5\"",
+                "\"5\", \"40\"",
+                "\"5, 40",
+                "5\", 40"
             })
     void a_malformed_member_does_not_hide_the_valid_one_behind_it(String value) {
         Duration expected = value.startsWith("5m, ") ? Duration.ofMinutes(5) : seconds(40);
@@ -55,6 +71,12 @@ class ListedValuesTest {
                         .quotas())
                 .extracting(Quota::limit)
                 .containsExactly(10L, 20L);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"Tue, 30", "Tue, 30 ", "Tue, 30 Nov", "Tue, 30 Nov 2027", "Tuesday, 30-Nov-27"})
+    void a_date_that_is_cut_off_is_no_list_of_a_word_and_a_number(String value) {
+        assertThat(read(429, "Retry-After", value).hint()).isNull();
     }
 
     @ParameterizedTest
@@ -142,6 +164,67 @@ class ListedValuesTest {
                                 "Thu, 01 Jan 2026 00:10:30 GMT")
                         .delay())
                 .isEqualTo(seconds(30));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "Thu, 01 Jan 2026 00:10:00 GMT, Thu, 01 Jan 2026 00:10:00 GMT",
+                "Thu, 01 Jan 2026 00:10:00 GMT, yesterday",
+                "yesterday, Thu, 01 Jan 2026 00:10:00 GMT"
+            })
+    void two_dates_that_a_proxy_joined_are_as_good_as_two_lines(String date) {
+        assertThat(read(429, "Date", date, "Retry-After", "Thu, 01 Jan 2026 00:10:30 GMT")
+                        .delay())
+                .isEqualTo(seconds(30));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", " ", "\"\"", "0"})
+    void a_date_that_says_nothing_is_no_clock_even_where_no_other_was_read_before(String date)
+            throws InterruptedException {
+        AtomicReference<Duration> wait = new AtomicReference<>();
+        Thread fresh = new Thread(() -> wait.set(
+                read(429, "Date", date, "X-RateLimit-Reset", "1767225630").delay()));
+        fresh.start();
+        fresh.join();
+
+        assertThat(wait.get()).isEqualTo(seconds(30));
+    }
+
+    // B44
+    @Test
+    void what_is_called_a_time_from_now_beats_what_looks_like_one() {
+        assertThat(read(429, "X-RateLimit-Reset", "30", "X-RateLimit-Reset-After", "12.5")
+                        .delay())
+                .isEqualTo(Duration.ofMillis(12_500));
+        assertThat(read(429, "X-RateLimit-Reset-After", "30", "X-RateLimit-Reset", "12")
+                        .delay())
+                .isEqualTo(seconds(30));
+        assertThat(read(429, "X-RateLimit-Reset-After", "soon", "X-RateLimit-Reset", "12")
+                        .delay())
+                .isEqualTo(seconds(12));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "9223372036854775807ns, PT2562047H47M16.854775807S",
+        "9223372036854775807us, PT2562047788H54.775807S",
+        "9223372036854775808ns, PT2562047788015215H30M6.9S",
+        "1h9223372036854775807ns, PT2562048H47M16.854775807S"
+    })
+    void the_longest_number_of_a_small_unit_is_that_long_and_only_a_longer_one_is_without_end(
+            String value, Duration wait) {
+        assertThat(read(429, "Retry-After", value).delay()).isGreaterThanOrEqualTo(wait);
+        assertThat(read(429, "Retry-After", value).delay()).isLessThanOrEqualTo(wait.plusMillis(999));
+    }
+
+    @Test
+    void members_in_quotes_are_members_of_parallel_lists_too() {
+        assertThat(read(200, "X-RateLimit-Remaining", "\"5\", \"0\"", "X-RateLimit-Reset", "\"1m\", \"60\"")
+                        .quotas())
+                .extracting(Quota::remaining, Quota::reset)
+                .containsExactly(tuple(5L, seconds(60)), tuple(0L, seconds(60)));
     }
 
     @Test

@@ -1,10 +1,10 @@
 package io.github.reactorratelimit.signal;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -28,7 +28,7 @@ class VendorBodiesTest {
         Headers lines = Headers.of(headers);
         return dialect.bodyBytes(status, lines) == 0
                 ? dialect.read(status, lines, now)
-                : dialect.readBody(status, lines, body.getBytes(StandardCharsets.UTF_8), now);
+                : dialect.readBody(status, lines, body.getBytes(UTF_8), now);
     }
 
     private static String json(String text) {
@@ -241,14 +241,33 @@ class VendorBodiesTest {
     }
 
     @Test
-    void an_error_event_in_a_stream_of_anthropic_that_began_with_200_is_the_callers() {
-        Headers stream = Headers.of("Content-Type", "text/event-stream");
-        byte[] event = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}"
-                .getBytes(StandardCharsets.UTF_8);
+    void no_adapter_holds_up_a_stream_for_an_error_event_of_anthropic_but_who_reads_it_can_have_it_read() {
+        Headers stream = Headers.of("Content-Type", "text/event-stream; charset=utf-8");
+        String before = "event: ping\ndata: {}\n\nevent:errorless\ndata: {\"error\":{}}\n\n";
+        String error = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}\n\n";
 
         assertThat(Dialects.anthropic().bodyBytes(200, stream)).isZero();
-        assertThat(Dialects.anthropic().readBody(200, stream, event, 0).throttled())
-                .isFalse();
+        for (String piece : List.of(error, before + error, error + before)) {
+            RateLimitSignal signal = Dialects.anthropic().readBody(200, stream, piece.getBytes(UTF_8), 0);
+            assertThat(signal.throttled()).as(piece).isTrue();
+            assertThat(signal.delay()).isNull();
+            assertThat(signal.reason()).endsWith("overloaded_error");
+        }
+        for (String piece : List.of(
+                "",
+                before,
+                "event: error",
+                "event: error\ndata:",
+                "event:",
+                error.replace("overloaded", "api"),
+                error.replace("event: error", "event: errors"),
+                error.replace("event: error", "event: content_block_delta"))) {
+            assertThat(Dialects.anthropic().readBody(200, stream, piece.getBytes(UTF_8), 0))
+                    .as(piece)
+                    .isSameAs(RateLimitSignal.none(200));
+        }
+        assertThat(Dialects.anthropic().readBody(200, Headers.of(), error.getBytes(UTF_8), 0))
+                .isSameAs(RateLimitSignal.none(200));
     }
 
     @ParameterizedTest
@@ -390,6 +409,102 @@ class VendorBodiesTest {
     }
 
     @Test
+    void no_part_of_a_batch_however_odd_hides_the_refusal_of_another() {
+        String before = "{'id':'1','status':200,'body':%s}";
+        for (String odd : List.of(
+                "[".repeat(1_500) + "]".repeat(1_500),
+                "{'a':".repeat(9_000) + "1" + "}".repeat(9_000),
+                "1".repeat(2_000),
+                "1e" + "1".repeat(2_000),
+                "0." + "1".repeat(2_000),
+                "{'" + "k".repeat(60_000) + "':1}",
+                "'" + "v".repeat(200_000) + "'")) {
+            assertThat(heard(
+                                    Dialects.microsoftGraphBatch(),
+                                    200,
+                                    parts(before.formatted(odd), part(429, "'Retry-After':'5'")))
+                            .delay())
+                    .as(odd.substring(0, 20))
+                    .isEqualTo(Duration.ofSeconds(5));
+        }
+    }
+
+    @Test
+    void a_batch_of_nothing_but_depth_is_read_up_to_the_deepest_and_fails_nothing() {
+        RateLimitSignal signal = heard(
+                Dialects.microsoftGraphBatch(),
+                200,
+                json("{'responses':[" + part(429, "'Retry-After':'5'") + ",") + "[".repeat(200_000));
+
+        assertThat(signal.delay()).isEqualTo(Duration.ofSeconds(5));
+    }
+
+    @Test
+    void an_exact_figure_of_discords_body_takes_the_place_of_the_rounded_one_and_of_no_reset() {
+        String body = json("{'retry_after':64.57,'global':false}");
+        String[] head = {"Retry-After", "65", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset-After", "64.57"};
+
+        assertThat(heard(Dialects.discord(), 429, body, head).delay()).isEqualTo(Duration.ofMillis(64_570));
+        head[5] = "64.8";
+        assertThat(heard(Dialects.discord(), 429, body, head).delay()).isEqualTo(Duration.ofMillis(64_800));
+        head[5] = "64.2";
+        assertThat(heard(Dialects.discord(), 429, body, head).delay()).isEqualTo(Duration.ofMillis(64_570));
+        head[1] = "70";
+        assertThat(heard(Dialects.discord(), 429, body, head).delay()).isEqualTo(Duration.ofSeconds(70));
+        assertThat(Dialects.discord().read(429, Headers.of(head), 0).delay()).isEqualTo(Duration.ofSeconds(70));
+    }
+
+    @Test
+    void a_cached_copy_tells_no_bucket_and_no_usage() {
+        assertThat(Dialects.discord()
+                        .read(200, Headers.of("Age", "3", "X-RateLimit-Bucket", "b"), 0)
+                        .bucket())
+                .isNull();
+        assertThat(Dialects.discord()
+                        .read(200, Headers.of("Age", "0", "X-RateLimit-Bucket", "b"), 0)
+                        .bucket())
+                .isEqualTo("b");
+        assertThat(Dialects.anthropic()
+                        .read(200, Headers.of("Age", "3", "anthropic-ratelimit-unified-5h-utilization", "1.0"), 0)
+                        .usage())
+                .isNaN();
+    }
+
+    @Test
+    void an_empty_quota_of_github_without_a_reset_is_its_primary_limit() {
+        RateLimitSignal primary =
+                Dialects.gitHub().read(403, Headers.of("x-ratelimit-limit", "60", "x-ratelimit-remaining", "0"), 0);
+
+        assertThat(primary.delay()).isEqualTo(MINUTE);
+        assertThat(primary.reason()).startsWith("GitHub's limit without a hint");
+        assertThat(Dialects.gitHub()
+                        .read(429, Headers.of("x-ratelimit-remaining", "14"), 0)
+                        .reason())
+                .startsWith("GitHub's secondary limit without a hint");
+    }
+
+    @Test
+    void a_message_says_when_to_try_again_where_the_providers_headers_do_not() {
+        String body = json(
+                "{'error':{'message':'Please try again in 20s.','metadata':{'headers':{'X-RateLimit-Limit':'%s'}}}}");
+
+        assertThat(heard(Dialects.openAi(), 429, body.formatted("5")).delay()).isEqualTo(Duration.ofSeconds(20));
+        assertThat(heard(Dialects.openAi(), 429, body.formatted("x")).delay()).isEqualTo(Duration.ofSeconds(20));
+    }
+
+    @Test
+    void a_rejected_subscription_stays_rejected_whatever_another_line_says() {
+        String status = "anthropic-ratelimit-unified-status";
+        assertThat(Dialects.anthropic()
+                        .read(
+                                429,
+                                Headers.of(status, "rejected", status, "", "anthropic-ratelimit-unified-reset", "600"),
+                                0)
+                        .delay())
+                .isEqualTo(Duration.ofMinutes(10));
+    }
+
+    @Test
     void a_key_that_looks_like_a_path_is_none() {
         assertThat(heard(Dialects.openAi(), 429, json("{'error.code':'insufficient_quota'}"))
                         .terminal())
@@ -422,6 +537,17 @@ class VendorBodiesTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> RateLimitSignal.of(200).cost(-2))
                 .withMessage("cost must be -1 or more, was -2");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> RateLimitSignal.of(200).usage(Double.POSITIVE_INFINITY))
+                .withMessage("usage must be finite, was Infinity");
+        for (String none : List.of("", " ", "x ratelimit", "x:", "r\u00e9set", "x\n")) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> Dialects.standard().alias(none, "retry-after"))
+                    .withMessage("theirs must be the name of a header, was \"" + none + '"');
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> Dialects.standard().alias("x-retry", none))
+                    .withMessageStartingWith("ours must be the name of a header");
+        }
         assertThat(RateLimitSignal.of(200).usage(Double.NaN).cost(-1).build().usage())
                 .isNaN();
         assertThatNullPointerException()

@@ -1,0 +1,31 @@
+package io.github.reactorratelimit.metrics;
+
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Tags;
+import java.util.concurrent.atomic.LongAdder;
+
+/** What permits cost in a unit, in all: a gauge and no counter, because corrections take some of it back. */
+final class Spent {
+
+    private final LongAdder sum;
+    private final Gauge gauge;
+
+    Spent(RateLimitMetrics metrics, Tags tags) {
+        LongAdder adding = new LongAdder();
+        this.sum = adding;
+        // The metrics are what the gauge holds, so that they live as long as the registry has meters of theirs.
+        this.gauge = Gauge.builder("ratelimit.spent", metrics, all -> adding.sum())
+                .description("What permits cost in a unit, as it was corrected")
+                .tags(tags)
+                .strongReference(true)
+                .register(metrics.registry());
+    }
+
+    Gauge gauge() {
+        return gauge;
+    }
+
+    void add(long cost) {
+        sum.add(cost);
+    }
+}
