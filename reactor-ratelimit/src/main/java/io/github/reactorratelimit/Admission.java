@@ -59,7 +59,8 @@ final class Admission {
         Sharing sharing = null;
         if (store != null && told != null) {
             Sharing.check(limits);
-            StoreVerdicts verdicts = new StoreVerdicts(settings, timers, turns, news, entries, departures, outgoing);
+            StoreVerdicts verdicts =
+                    new StoreVerdicts(settings, timers, turns, news, cooldowns, entries, departures, outgoing);
             sharing = new Sharing(store, settings, tree, timers, turns, verdicts, told, generations);
         }
         this.caller = sharing == null ? null : new StoreCaller(this, sharing, limits, scopes);

@@ -47,6 +47,11 @@ final class Cooldowns {
         return learning.regrouped();
     }
 
+    /** What several processes have learned of a key together. */
+    void learned(long now, Node node, LimitStore.Quota shared) {
+        learning.shared(now, node, shared);
+    }
+
     /** Who else uses a quota. */
     Others others() {
         return others;

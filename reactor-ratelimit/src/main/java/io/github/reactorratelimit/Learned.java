@@ -26,6 +26,16 @@ final class Learned {
         return meters;
     }
 
+    /** Those that a store can keep for several processes. */
+    Meter[] shareable() {
+        for (LearnedMeter meter : meters) {
+            if (!meter.isShareable()) {
+                return Arrays.stream(meters).filter(LearnedMeter::isShareable).toArray(Meter[]::new);
+            }
+        }
+        return meters;
+    }
+
     /** What a lane may use of them, if that is not all. */
     Meter[] shares(int lane) {
         return lane < shares.length ? shares[lane] : NONE;
@@ -109,6 +119,16 @@ final class Learned {
         for (LearnedMeter meter : meters) {
             meter.begin();
         }
+    }
+
+    /** Whether a store is to be told of one that it can keep. */
+    boolean hasWord() {
+        for (LearnedMeter meter : meters) {
+            if (meter.hasWord() && meter.isShareable()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** So many more were granted at its key and are not answered yet. */

@@ -51,6 +51,12 @@ final class LearnedMeter extends Meter {
     /** Which answer told of it last. */
     long heardIn;
 
+    /** The server's last word, if a store wasn't told of it yet. */
+    private boolean untold;
+
+    private long word;
+    private long wordEarliest;
+
     private final List<Node> members = new ArrayList<>(1);
     /** By what its keys were placed. */
     private boolean placedKnown;
@@ -193,6 +199,11 @@ final class LearnedMeter extends Meter {
         long to = told.latest(now, quota);
         boolean laterWindow = from >= latest || (!known && sentAt >= latest);
         boolean same = !laterWindow && known && to > earliest;
+        if (same || (laterWindow && to > now)) {
+            word = same && untold ? Math.min(word, quota.remaining()) : quota.remaining();
+            wordEarliest = from;
+            untold = true;
+        }
         if (same) {
             figureSince = quota.remaining() <= remaining ? generations.next() : figureSince;
             remaining = Math.min(remaining, quota.remaining());
@@ -209,6 +220,49 @@ final class LearnedMeter extends Meter {
             resetShares(lane, cost);
         }
         return same;
+    }
+
+    String name() {
+        return name;
+    }
+
+    /** As the server says; -1 if it doesn't. */
+    long size() {
+        return size;
+    }
+
+    /** Whether a store can keep it: it belongs to one key, by a name that can stand in another key's name. */
+    boolean isShareable() {
+        return partition == null && members.size() == 1 && isPlain(name) && isPlain(limit.unit());
+    }
+
+    private static boolean isPlain(String text) {
+        return text.length() <= 64
+                && text.chars().allMatch(c -> Character.isLetterOrDigit(c) && c < 128 || c == '-' || c == '_');
+    }
+
+    /** What a store is to be told of it, once; null if nothing. */
+    LimitStore.@Nullable Word takeWord(long now, int place) {
+        boolean told = untold && isKnown(now);
+        untold = false;
+        return told ? new LimitStore.Word(place, word, Math.max(0, wordEarliest - now), latest - now) : null;
+    }
+
+    boolean hasWord() {
+        return untold;
+    }
+
+    /** So much is left by a store's books, which all processes take from, beside what is in flight here. */
+    void sharedWith(long now, long left, long nanos) {
+        if (!isKnown(now)) {
+            known = true;
+            windowSince = generations.next();
+            earliest = now;
+            bare.clear();
+        }
+        figureSince = generations.next();
+        latest = Exact.add(now, nanos);
+        remaining = Exact.add(left, Exact.add(outCost, unanswered - out));
     }
 
     /**

@@ -2,6 +2,7 @@ package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.signal.Quota;
 import io.github.reactorratelimit.signal.RateLimitSignal;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -60,6 +61,36 @@ final class Learning {
             changed |= unsaid(now, node, leaf, ticket, signal, first);
         }
         return changed;
+    }
+
+    /** What several processes have learned of a key together. */
+    void shared(long now, Node node, LimitStore.Quota shared) {
+        if (mode == Mode.OFF) {
+            return;
+        }
+        Duration reset = Duration.ofNanos(shared.nanos());
+        Duration window = shared.windowNanos() == 0 ? null : Duration.ofNanos(shared.windowNanos());
+        Quota quota = new Quota(
+                shared.name(),
+                shared.unit(),
+                shared.size(),
+                Math.max(0, shared.left()),
+                -1,
+                reset,
+                window,
+                null,
+                false);
+        Learned learned = node.learned;
+        if (learned == null) {
+            learned = new Learned();
+            node.learned = learned;
+        }
+        LearnedMeter meter = learned.of(quota);
+        if (meter == null) {
+            meter = books(quota);
+            learned.add(node, meter);
+        }
+        meter.sharedWith(now, shared.left(), shared.nanos());
     }
 
     private Node node(Node leaf, RateLimitSignal signal, Quota quota) {

@@ -57,7 +57,9 @@ public interface LimitStore {
         /** At most {@code permits} held. */
         FLIGHT,
         /** At most {@code permits} ever. */
-        TOTAL
+        TOTAL,
+        /** What a server said is left of {@code permits}, until its reset; without a word of it anything goes. */
+        QUOTA
     }
 
     /**
@@ -68,11 +70,12 @@ public interface LimitStore {
      * @param lane whose share it is, null for the whole limit
      * @param kind its kind
      * @param permits how many
-     * @param spanNanos of a window, margin included; else 0
+     * @param spanNanos of a window, margin included; of a quota, if it is known; else 0
      * @param ratePermits of a bucket: so many
      * @param rateNanos per so long
      * @param initial of a bucket: what it holds at the start
      * @param borrows whether a bucket grants what is heavier than itself when it is full
+     * @param name what the server calls a quota, mostly nothing; else empty
      */
     record Books(
             int key,
@@ -84,7 +87,8 @@ public interface LimitStore {
             long ratePermits,
             long rateNanos,
             long initial,
-            boolean borrows) {}
+            boolean borrows,
+            String name) {}
 
     /**
      * What one process tells and asks at once.
@@ -97,6 +101,9 @@ public interface LimitStore {
      * @param holdings what is in flight
      * @param corrections of what was granted before
      * @param ramps what became of keys that open again
+     * @param learns whether quotas are learned from responses: then replies tell of those that others learned, and a
+     *     quota that an ask doesn't name yet counts as one that costs what it counts: its requests
+     * @param words what responses told of quotas
      * @param asks what is asked for
      */
     record Batch(
@@ -108,6 +115,8 @@ public interface LimitStore {
             List<Holding> holdings,
             List<Correction> corrections,
             List<Ramping> ramps,
+            boolean learns,
+            List<Word> words,
             List<Ask> asks) {}
 
     /**
@@ -137,6 +146,17 @@ public interface LimitStore {
      * @param usagePerMille how full the server says the key is, -1 for nothing new
      */
     record Ramping(int key, long waveNanos, long held, long clean, long normal, int usagePerMille) {}
+
+    /**
+     * What a response told of a quota. In one window the lower figure counts; a later one begins with this figure, less one
+     * for each other process that may have asked what is left.
+     *
+     * @param books its place
+     * @param left the server's figure
+     * @param earliestNanos how long until its reset at least
+     * @param latestNanos and at most
+     */
+    record Word(int books, long left, long earliestNanos, long latestNanos) {}
 
     /**
      * What the process holds now, whatever it was before.
@@ -197,8 +217,28 @@ public interface LimitStore {
      * @param width how many may be out while it opens again; 0 if it is open
      * @param usagePerMille how full the server said it is
      * @param usageNanos when that was told; 0 if it never was
+     * @param quotas what is left of those that are known, before what this batch asks for
      */
-    record KeyState(long closedNanos, long waveNanos, int waves, long width, int usagePerMille, long usageNanos) {}
+    record KeyState(
+            long closedNanos,
+            long waveNanos,
+            int waves,
+            long width,
+            int usagePerMille,
+            long usageNanos,
+            List<Quota> quotas) {}
+
+    /**
+     * What is left of a quota of a key.
+     *
+     * @param name what the server calls it
+     * @param unit what it counts
+     * @param size of how many, -1 if that is not known
+     * @param windowNanos how long its window is, 0 if that is not known
+     * @param left how many
+     * @param nanos until its reset
+     */
+    record Quota(String name, String unit, long size, long windowNanos, long left, long nanos) {}
 
     /**
      * What a batch is answered.

@@ -33,6 +33,10 @@ final class SharedKeys {
             if (!news.isToClose(node)) {
                 follow(now, node, state);
             }
+            if (!state.quotas().isEmpty()) {
+                state.quotas().forEach(quota -> verdicts.learnedTogether(now, node, quota));
+                turns.touch(now, node);
+            }
             // Unless it is what is known here: the way there and back makes no closing longer.
             if (Exact.add(sentAt, state.closedNanos()) > Math.max(sentAt, node.gate.closedUntil)) {
                 verdicts.closedElsewhere(now, node, state.closedNanos());

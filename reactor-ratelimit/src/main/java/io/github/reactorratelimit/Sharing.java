@@ -181,6 +181,8 @@ final class Sharing {
                 news.holdings(next, roundDue),
                 news.corrections(now, next),
                 news.ramps(now, next, roundDue),
+                settings.learning() != Learning.Mode.OFF,
+                news.words(now, next.draft),
                 asks);
         roundDue = false;
         setRound(now);

@@ -79,15 +79,33 @@ final class StoreDraft {
             case BUCKET -> addBucket(node, limit, lane, limit.initialPermits(), limit.mayBorrow());
             case IN_FLIGHT -> add(node, limit, lane, Kind.FLIGHT, limit.permits(), 0);
             case TOTAL -> add(node, limit, lane, Kind.TOTAL, limit.permits(), 0);
-            case CALENDAR, LEARNED ->
-                throw new IllegalArgumentException("such a limit stays in its process, was " + limit);
+            case LEARNED -> {
+                LearnedMeter quota = (LearnedMeter) meter;
+                long window = limit.spanNanos();
+                add(
+                        limit,
+                        lane,
+                        new Books(
+                                key(node),
+                                limit.unit(),
+                                null,
+                                Kind.QUOTA,
+                                quota.size(),
+                                window,
+                                0,
+                                0,
+                                0,
+                                false,
+                                quota.name()));
+            }
+            case CALENDAR -> throw new IllegalArgumentException("such a limit stays in its process, was " + limit);
         }
         return place;
     }
 
     private void add(Node node, Limit limit, int lane, Kind kind, long permits, long span) {
         String name = lane < 0 ? null : names.name(lane);
-        add(limit, lane, new Books(key(node), limit.unit(), name, kind, permits, span, 0, 0, 0, false));
+        add(limit, lane, new Books(key(node), limit.unit(), name, kind, permits, span, 0, 0, 0, false, ""));
     }
 
     private void addBucket(Node node, Limit limit, int lane, long initial, boolean borrows) {
@@ -106,7 +124,8 @@ final class StoreDraft {
                         rate[0],
                         rate[1],
                         initial,
-                        borrows));
+                        borrows,
+                        ""));
     }
 
     private void add(Limit limit, int lane, Books added) {
@@ -129,6 +148,9 @@ final class StoreDraft {
         for (Node node = slot.node; node != null; node = node.parent) {
             parts(node, node.meters.each, -1, demand, phase, parts);
             parts(node, node.shares[slot.lane].each, slot.lane, demand, phase, parts);
+            if (node.learned != null) {
+                parts(node, node.learned.shareable(), -1, demand, phase, parts);
+            }
         }
         return parts;
     }
@@ -148,6 +170,9 @@ final class StoreDraft {
 
     /** How much later than the beginning of a phase a permit counts from, at the latest. */
     static long transit(Limit limit, Phase phase) {
+        if (limit.kind() == Limit.Kind.LEARNED) {
+            return 0; // It counts from its grant on.
+        }
         return switch (phase) {
             case HEADED -> 0;
             case SENT, ENDED -> limit.isStrict() ? UNTOLD_NANOS : WindowMeter.TRANSIT_NANOS;

@@ -68,7 +68,8 @@ final class StoreLook {
             asks.add(new Ask(0, true, List.of(), List.of(new Part(books, 1, 0))));
         }
         List<Closing> closings = forget ? List.of(new Closing(0, Closing.FORGET, 0)) : List.of();
-        return new Batch(0, now, draft.keys, draft.books, closings, List.of(), List.of(), List.of(), asks);
+        return new Batch(
+                0, now, draft.keys, draft.books, closings, List.of(), List.of(), List.of(), false, List.of(), asks);
     }
 
     private static LimiterUnavailableException unavailable(Admission admission, List<String> keys, Throwable why) {

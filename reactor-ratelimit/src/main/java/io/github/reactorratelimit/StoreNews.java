@@ -7,6 +7,7 @@ import io.github.reactorratelimit.LimitStore.Holding;
 import io.github.reactorratelimit.LimitStore.Part;
 import io.github.reactorratelimit.LimitStore.Ramping;
 import io.github.reactorratelimit.LimitStore.Reply;
+import io.github.reactorratelimit.LimitStore.Word;
 import io.github.reactorratelimit.StoreCall.Asked;
 import io.github.reactorratelimit.StoreCall.Group;
 import java.util.ArrayList;
@@ -46,6 +47,8 @@ final class StoreNews {
     private final Set<Node> ramping = new LinkedHashSet<>();
 
     private final Set<Node> followed = new LinkedHashSet<>();
+    /** Keys of whose quotas a response told. */
+    private final Set<Node> learned = new LinkedHashSet<>();
 
     boolean isSome() {
         return !closed.isEmpty()
@@ -53,7 +56,8 @@ final class StoreNews {
                 || !returning.isEmpty()
                 || !settled.isEmpty()
                 || !changed.isEmpty()
-                || !ramping.isEmpty();
+                || !ramping.isEmpty()
+                || !learned.isEmpty();
     }
 
     boolean holds() {
@@ -97,8 +101,33 @@ final class StoreNews {
         }
     }
 
+    /** A response may have told of quotas on the path of this key. */
+    void learned(Node leaf) {
+        for (Node node = leaf; node != null; node = node.parent) {
+            if (node.learned != null && node.learned.hasWord()) {
+                learned.add(node);
+            }
+        }
+    }
+
+    List<Word> words(long now, StoreDraft draft) {
+        List<Word> told = new ArrayList<>(learned.size());
+        for (Node node : learned) {
+            for (Meter meter : node.learned == null ? new Meter[0] : node.learned.shareable()) {
+                LearnedMeter quota = (LearnedMeter) meter;
+                Word word = quota.hasWord() ? quota.takeWord(now, draft.place(node, quota, -1)) : null;
+                if (word != null) {
+                    told.add(word);
+                }
+            }
+        }
+        learned.clear();
+        return told;
+    }
+
     /** Whatever was to be told of this key doesn't count any more. */
     void forget(Node node) {
+        learned.remove(node);
         closed.remove(node);
         changed.remove(node);
         ramping.remove(node);
@@ -229,6 +258,7 @@ final class StoreNews {
                 emptied(node, node.learned.emptyUntil(now));
             }
         }
+        learned(leaf);
         ramps(leaf);
     }
 

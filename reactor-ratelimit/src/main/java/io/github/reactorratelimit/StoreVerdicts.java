@@ -12,6 +12,7 @@ final class StoreVerdicts {
     private final Timers timers;
     private final Turns turns;
     private final News news;
+    private final Cooldowns cooldowns;
     private final Entries entries;
     private final Departures departures;
     private final Outgoing outgoing;
@@ -21,6 +22,7 @@ final class StoreVerdicts {
             Timers timers,
             Turns turns,
             News news,
+            Cooldowns cooldowns,
             Entries entries,
             Departures departures,
             Outgoing outgoing) {
@@ -28,6 +30,7 @@ final class StoreVerdicts {
         this.timers = timers;
         this.turns = turns;
         this.news = news;
+        this.cooldowns = cooldowns;
         this.entries = entries;
         this.departures = departures;
         this.outgoing = outgoing;
@@ -80,6 +83,11 @@ final class StoreVerdicts {
             Slot slot = departures.leaveLine(now, ticket);
             outgoing.turnAway(ticket, Refusals.unavailable(settings.name(), slot.node, why));
         }
+    }
+
+    /** What all processes have learned of a quota of a key together. */
+    void learnedTogether(long now, Node node, LimitStore.Quota shared) {
+        cooldowns.learned(now, node, shared);
     }
 
     /** Another process heard that a key is closed. */

@@ -62,7 +62,7 @@ final class RedisStore implements LimitStore {
                 .onErrorMap(Outages::explained);
     }
 
-    private Mono<List<Long>> call(Batch batch) {
+    private Mono<List<Object>> call(Batch batch) {
         return Mono.defer(() -> {
             ScriptWords words = new ScriptWords(batch, now(), process, names.process(process), expires(batch), terms);
             return evalsha(words).onErrorResume(RedisNoScriptException.class, unknown -> eval(words));
@@ -73,14 +73,14 @@ final class RedisStore implements LimitStore {
         return clock == null ? "" : Long.toString(clock.getAsLong());
     }
 
-    private Mono<List<Long>> evalsha(ScriptWords words) {
-        return Mono.fromFuture(() -> commands.<List<Long>>evalsha(
+    private Mono<List<Object>> evalsha(ScriptWords words) {
+        return Mono.fromFuture(() -> commands.<List<Object>>evalsha(
                         DecideScript.SHA, ScriptOutputType.MULTI, words.keys(), words.arguments())
                 .toCompletableFuture());
     }
 
-    private Mono<List<Long>> eval(ScriptWords words) {
-        return Mono.fromFuture(() -> commands.<List<Long>>eval(
+    private Mono<List<Object>> eval(ScriptWords words) {
+        return Mono.fromFuture(() -> commands.<List<Object>>eval(
                         DecideScript.TEXT, ScriptOutputType.MULTI, words.keys(), words.arguments())
                 .toCompletableFuture());
     }
@@ -106,35 +106,49 @@ final class RedisStore implements LimitStore {
         return message.substring(message.indexOf(EXPIRED) + EXPIRED.length()).trim();
     }
 
-    private Reply reply(Batch batch, List<Long> figures) {
-        long now = figures.get(0);
+    private Reply reply(Batch batch, List<Object> figures) {
+        Iterator<Object> rest = figures.iterator();
+        long now = next(rest);
         setClock(batch, now);
-        Iterator<Long> rest = figures.subList(1, figures.size()).iterator();
         List<KeyState> keys = new ArrayList<>(batch.keys().size());
         for (int i = 0; i < batch.keys().size(); i++) {
             keys.add(new KeyState(
                     nanos(rest),
                     nanos(rest),
-                    rest.next().intValue(),
-                    rest.next(),
-                    rest.next().intValue(),
-                    nanos(rest)));
+                    (int) next(rest),
+                    next(rest),
+                    (int) next(rest),
+                    nanos(rest),
+                    batch.learns() ? quotas(rest) : List.of()));
         }
         List<Answer> answers = new ArrayList<>(batch.asks().size());
         for (Ask ask : batch.asks()) {
-            int granted = rest.next().intValue();
+            int granted = (int) next(rest);
             long wait = nanos(rest);
-            int key = rest.next().intValue() - 1;
-            int books = rest.next().intValue() - 1;
-            long left = ask.figures() ? rest.next() : -1;
+            int key = (int) next(rest) - 1;
+            int books = (int) next(rest) - 1;
+            long left = ask.figures() ? next(rest) : -1;
             long full = ask.figures() ? nanos(rest) : -1;
             answers.add(new Answer(granted, wait, key, books, left, full));
         }
         return new Reply(now * 1_000, keys, answers);
     }
 
-    private static long nanos(Iterator<Long> figures) {
-        long micros = figures.next();
+    private static List<Quota> quotas(Iterator<Object> figures) {
+        int count = (int) next(figures);
+        List<Quota> quotas = count == 0 ? List.of() : new ArrayList<>(count);
+        for (int i = 0; i < count; i++) {
+            quotas.add(QuotaNames.read((String) figures.next(), next(figures), nanos(figures)));
+        }
+        return quotas;
+    }
+
+    private static long next(Iterator<Object> figures) {
+        return (Long) figures.next();
+    }
+
+    private static long nanos(Iterator<Object> figures) {
+        long micros = next(figures);
         return micros < 0 ? -1 : micros * 1_000;
     }
 }

@@ -10,6 +10,7 @@ import io.github.reactorratelimit.LimitStore.Kind;
 import io.github.reactorratelimit.LimitStore.Part;
 import io.github.reactorratelimit.LimitStore.Ramping;
 import io.github.reactorratelimit.LimitStore.Terms;
+import io.github.reactorratelimit.LimitStore.Word;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,6 +36,7 @@ final class ScriptWords {
         word(expires);
         word(process);
         word(up(terms.lease().toNanos()));
+        word(batch.learns() ? 1 : 0);
         word(batch.books().size());
         batch.books().forEach(this::books);
         word(batch.closings().size());
@@ -60,6 +62,10 @@ final class ScriptWords {
             long wave = one.waveNanos() / 1_000;
             words(one.key() + 1, wave, one.held(), one.clean(), one.normal(), one.usagePerMille());
         }
+        word(batch.words().size());
+        for (Word one : batch.words()) {
+            words(one.books() + 1, one.left(), one.earliestNanos() / 1_000, up(one.latestNanos()));
+        }
         word(batch.asks().size());
         batch.asks().forEach(this::ask);
     }
@@ -78,6 +84,11 @@ final class ScriptWords {
                 words(within("permits", books.permits()), within("a period", span), grain);
             }
             case BUCKET -> bucket(books, name, lane);
+            case QUOTA -> {
+                word(QuotaNames.written(books));
+                word(kind);
+                words(within("permits", books.permits()));
+            }
             case FLIGHT, TOTAL -> {
                 word(name + (books.kind() == Kind.FLIGHT ? ":" + books.permits() : "") + lane);
                 word(kind);

@@ -14,15 +14,19 @@
 --           bucket:...       "arrival rest": when the next permit would be due (GCRA), and the part of a microsecond besides
 --           flight:...       "process held until ...": so many held by that process, until its lease ends
 --           total:...        what was ever taken
+--           quota:...        "left till since": what a server said is left, less what was granted since
+--           quotas           the names of those fields
+--           probes           "process 1 until ...": who may have asked what is left while no quota is known
 --
 -- ARGV    now              "" for the server's clock, else microseconds (for tests, and for servers without TIME)
 --         batch            rises with every batch of a process; one that isn't newer than the last is refused; 0: only looks
 --         expires          refused if it is later than that (0: never): nobody waits for the answer any more
 --         process, lease   who asks, and how long it holds what is in flight without another word
+--         learns           1: quotas that this process doesn't name count too, and are told
 --         limits           how many, then each: key, field, kind, and its figures
 --           window           permits, span, grain (ends of entries are rounded up to it)
 --           bucket           burst, micros, rest, rate (one permit takes micros + rest / rate), initial, borrows (0 or 1)
---           flight, total    permits
+--           flight, total, quota    permits
 --         closings         how many, then each: key, micros (closes at least so long; -1 opens, -2 forgets all that is known),
 --                          refused (when the permit was granted that the server refused; 0: nobody was)
 --         holdings         how many, then each: limit, held: what this process holds now, whatever it was before
@@ -31,11 +35,14 @@
 --         ramps            how many, then each: key, wave (as this process knows it), held (what it has out in the ramp),
 --                          clean (answers since it told last), normal (how wide its limits are, 0: not known), usage (per
 --                          mille, -1: nothing new)
+--         words            how many, then each: limit (a quota), left by the server's word, and how long until its reset, at
+--                          least and at most
 --         asks             how many, then each: times, figures (1: what is left is wanted too), keys, then each key; parts,
 --                          then each: limit, cost, transit (how much later than now it counts from)
 --
 -- REPLY   now
---         per key          for how long it is closed, wave, waves, width, usage, when that was told
+--         per key          for how long it is closed, wave, waves, width, usage, when that was told; if it learns also
+--                          the number of its quotas, then each: field, left before all asks, and for how long
 --         per ask          how many of `times` are granted; of the next one, how long it has to wait (0: nothing refused it;
 --                          -1: not a matter of time), which key says so, and which limit (0: the key itself; if wanted, the one with
 --                          the least left), what that has left, and in what time it is full again (-1: never)
@@ -60,7 +67,7 @@ if not now then
   now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 end
 
-local batch, expires, process, lease = int(), int(), text(), int()
+local batch, expires, process, lease, learns = int(), int(), text(), int(), int() == 1
 if expires > 0 and now > expires then
   return redis.error_reply('EXPIRED ' .. digits(now))
 end
@@ -385,6 +392,65 @@ function makers.total()
   return total
 end
 
+function makers.quota()
+  local quota = {}
+
+  function quota.read(limit)
+    limit.permits = int()
+  end
+
+  function quota.load(limit, state)
+    local left, till, since = string.match(state, '(%-?%d+) (%d+) (%d+)')
+    limit.left, limit.till, limit.since = nil, tonumber(till), tonumber(since)
+    if left and limit.till > now then
+      limit.left = tonumber(left)
+    end
+  end
+
+  function quota.save(limit)
+    return limit.left and digits(limit.left) .. ' ' .. digits(limit.till) .. ' ' .. digits(limit.since) or ''
+  end
+
+  -- By the server's word, of which others that may ask too take one each.
+  function quota.hear(limit, left, from, till, others)
+    if limit.left and now + from < limit.till then
+      limit.left, limit.till = math.min(limit.left, left), math.min(limit.till, now + till)
+    elseif till > 0 then
+      limit.left, limit.till, limit.since = left - others, now + till, now
+    end
+  end
+
+  function quota.room(limit, cost, times)
+    return limit.left and math.max(0, math.min(times, math.floor(limit.left / cost))) or times
+  end
+
+  function quota.left(limit)
+    return limit.left or limit.permits
+  end
+
+  function quota.wait(limit)
+    return limit.left and limit.till - now or -1
+  end
+
+  function quota.take(limit, amount)
+    limit.left = limit.left and limit.left - amount
+  end
+
+  function quota.correct(limit, base, _, _, delta)
+    if limit.left and base >= limit.since then
+      limit.left = limit.left - delta
+    end
+  end
+
+  function quota.stop() end
+
+  function quota.full(limit)
+    return limit.left and limit.till or now
+  end
+
+  return quota
+end
+
 ---------------------------------------------------------------------------------------------------------- ramps
 
 local function load_ramp(state, out)
@@ -492,6 +558,42 @@ for _, scope in ipairs(scopes) do
   end
 end
 
+-- Quotas of a key that this process doesn't know yet, and who may have asked what is left of them.
+local function load_learned(scope, index)
+  local known = redis.call('HMGET', scope.name, 'quotas', 'probes')
+  scope.names, scope.listed, scope.probes = known[1] or '', {}, { permits = 0 }
+  kinds.flight.load(scope.probes, known[2] or '')
+  for _, limit in ipairs(scope.limits) do
+    scope.listed[limit.field] = limit
+  end
+  for field in string.gmatch(scope.names, '%S+') do
+    if not scope.listed[field] then
+      local limit = { key = index, field = field, kind = kinds.quota, permits = 0 }
+      limit.kind.load(limit, redis.call('HGET', scope.name, field) or '')
+      scope.limits[#scope.limits + 1], scope.listed[field] = limit, limit
+      if limit.left and string.sub(field, 1, 15) == 'quota:requests:' then
+        scope.unnamed = scope.unnamed or {}
+        scope.unnamed[#scope.unnamed + 1] = limit
+      end
+    end
+  end
+end
+if learns then
+  for index, scope in ipairs(scopes) do
+    load_learned(scope, index)
+  end
+end
+
+local function quotas_of(scope)
+  local known = {}
+  for _, limit in ipairs(scope.limits) do
+    if limit.kind == kinds.quota and limit.left then
+      known[#known + 1] = limit
+    end
+  end
+  return known
+end
+
 local function ramp_of(scope)
   scope.ramp = scope.ramp or load_ramp()
   return scope.ramp
@@ -509,7 +611,10 @@ local function forget(scope)
     limit.kind.load(limit, '')
     limit.changed = true
   end
-  scope.closed, scope.ramp, scope.usage, scope.told, scope.ends = 0, nil, 0, 0, nil
+  scope.closed, scope.ramp, scope.usage, scope.told, scope.ends, scope.unnamed = 0, nil, 0, 0, nil, nil
+  if learns then
+    load_learned(scope)
+  end
 end
 
 local function close(scope, micros)
@@ -560,6 +665,24 @@ for _ = 1, int() do
   end
 end
 
+for _ = 1, int() do
+  local limit = limits[int()]
+  local scope = scopes[limit.key]
+  local probes = scope.probes
+  limit.kind.hear(limit, int(), int(), int(), probes.used - (probes.mine and probes.mine.held or 0))
+  limit.changed, scope.heard = true, true
+  if not string.find(' ' .. scope.names .. ' ', ' ' .. limit.field .. ' ', 1, true) then
+    scope.names, scope.changed = scope.names == '' and limit.field or scope.names .. ' ' .. limit.field, true
+    scope.renamed = true
+  end
+end
+for _, scope in ipairs(scopes) do
+  if scope.heard and scope.probes.used > 0 then
+    kinds.flight.load(scope.probes, '')
+    scope.probed, scope.changed = true, true
+  end
+end
+
 ---------------------------------------------------------------------------------------------------------- what is asked
 
 local reply = { now }
@@ -572,6 +695,22 @@ for _, scope in ipairs(scopes) do
   local ramp = scope.ramp
   answer(math.max(0, scope.closed - now), ramp and ramp.wave or 0, ramp and ramp.waves or 0, ramp and ramp.width or 0,
     scope.usage, scope.told)
+  if learns then
+    local quotas = quotas_of(scope)
+    answer(#quotas)
+    for _, limit in ipairs(quotas) do
+      answer(limit.field, limit.left, limit.till - now)
+    end
+  end
+end
+
+-- While nothing is known of a key's quotas, each process may find out.
+local function probe(scope)
+  local mine = scope.probes.mine
+  if #quotas_of(scope) == 0 and not (mine and mine.till > now + lease / 2) then
+    kinds.flight.hold(scope.probes, 1)
+    scope.probed, scope.changed = true, true
+  end
 end
 
 -- What is left of the limit that refused, or of the one with the least left.
@@ -641,7 +780,15 @@ for _ = 1, int() do
     local index = int()
     parts[i] = { index = index, limit = limits[index], cost = int(), transit = int() }
   end
+  for _, key in ipairs(keys) do
+    for _, limit in ipairs(scopes[key].unnamed or {}) do
+      parts[#parts + 1] = { index = 0, limit = limit, cost = 1, transit = 0 }
+    end
+  end
   local granted, wait, key, culprit = decide(times, keys, parts)
+  if learns and granted > 0 and keys[1] then
+    probe(scopes[keys[1]])
+  end
   if wanted then
     answer(granted, wait, key, figures(parts, culprit))
   else
@@ -690,6 +837,13 @@ for _, scope in ipairs(scopes) do
   if ramp and ramp.changed then
     set[#set + 1], set[#set + 2], set[#set + 3], set[#set + 4] = 'ramp', save_ramp(ramp), 'out', kinds.flight.save(ramp.out)
     scope.changed = true
+  end
+  if scope.renamed then
+    set[#set + 1], set[#set + 2] = 'quotas', scope.names
+  end
+  if scope.probed then
+    set[#set + 1], set[#set + 2] = 'probes', kinds.flight.save(scope.probes)
+    full = full and math.max(full, now + lease)
   end
   if scope.changed then
     if scope.closed > now then

@@ -105,8 +105,9 @@ class HearingTest {
     }
 
     private String state(RateLimiter limiter) {
-        Map<String, String> all =
-                connection.sync().hgetall("reactor-ratelimit:1:{" + limiter.spec().name() + "}:scope");
+        Map<String, String> all = connection
+                .sync()
+                .hgetall("reactor-ratelimit:1:{" + limiter.spec().name() + "}:scope");
         all.remove("ends");
         return String.valueOf(all);
     }

@@ -176,12 +176,13 @@ final class ScriptCall {
     private List<Long> run(String now, RedisCommands<String, String> redis) {
         List<String> names = new ArrayList<>(List.of("{t}:process:" + process));
         names.addAll(keys.keySet());
-        List<String> words = new ArrayList<>(List.of(now, "" + batch, "" + expires, process, "" + lease));
+        List<String> words = new ArrayList<>(List.of(now, "" + batch, "" + expires, process, "" + lease, "0"));
         section(words, limitCount, limits);
         section(words, closingCount, closings);
         section(words, holdingCount, holdings);
         section(words, correctionCount, corrections);
         section(words, rampCount, ramps);
+        words.add("0");
         section(words, askCount, asks);
         return redis.eval(
                 DecideScript.TEXT, ScriptOutputType.MULTI, names.toArray(String[]::new), words.toArray(String[]::new));
