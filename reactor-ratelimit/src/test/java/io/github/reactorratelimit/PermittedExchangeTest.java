@@ -1,5 +1,6 @@
 package io.github.reactorratelimit;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
@@ -10,9 +11,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
+import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
-import reactor.core.publisher.Sinks;
+import reactor.core.publisher.Operators;
 import reactor.test.subscriber.TestSubscriber;
 
 /** A call under a permit of somebody else's source. */
@@ -96,17 +98,23 @@ class PermittedExchangeTest {
 
     @Test
     void a_grant_that_comes_after_the_cancel_goes_back_and_the_call_is_never_made() {
-        Sinks.One<Permit> grants = Sinks.unsafe().one();
+        AtomicReference<CoreSubscriber<? super Permit>> asking = new AtomicReference<>();
         // Deaf to cancels, as a source should not be.
-        PermitSource late = demand -> Mono.create(sink -> grants.asMono().subscribe(sink::success));
+        PermitSource late = demand -> new Mono<>() {
+            @Override
+            public void subscribe(CoreSubscriber<? super Permit> subscriber) {
+                asking.set(subscriber);
+                subscriber.onSubscribe(Operators.emptySubscription());
+            }
+        };
         TestSubscriber<String> call = late.<String>use(asked -> Demand.one(), exchange -> {
                     told.add("called");
                     return Mono.just("answer");
                 })
                 .subscribeWith(TestSubscriber.create());
         call.cancel();
-        grants.tryEmitValue(permit);
-        assertThat(told).doesNotContain("called");
+        requireNonNull(asking.get()).onNext(permit);
+        assertThat(told).containsExactly("released");
     }
 
     @Test

@@ -176,10 +176,11 @@ class AnthropicOverTheWireTest {
         try (Wire wire = wire(quotas(Reply.status(429), 800, 0), stream(START, HELLO, USED, STOP))) {
             var words = ask(wire).collectList().toFuture();
             Wire.await(() -> wire.api.snapshot().waiting() == 1);
-            assertThat(wire.api.snapshot().root().closedFor()).isBetween(ofSeconds(30), ofSeconds(31));
+            Duration closed = wire.api.snapshot().root().closedFor();
+            assertThat(closed).isBetween(ofSeconds(30), ofSeconds(31));
             Decision refused = wire.api.tryAcquire(demand());
             assertThat(refused.allowed()).isFalse();
-            time.advance(ofMinutes(2));
+            time.advance(closed);
             Wire.await(words::isDone);
             assertThat(words).isCompletedWithValue(List.of("Hello"));
         }
