@@ -3,30 +3,34 @@ package io.github.reactorratelimit;
 import io.github.reactorratelimit.LimitStore.Answer;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
+import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Mono;
-import reactor.core.publisher.MonoSink;
 
 /** Asks a store once, without standing in line, and tells what it answered. */
-final class Inquiry extends BarePermit {
+final class Inquiry extends Subscribed<Decision> {
 
-    private final MonoSink<Decision> sink;
     /** Under the monitor until it is emitted: what the store said of the limit that decides. */
     private long remaining = Long.MAX_VALUE;
 
     private long fullNanos;
     private @Nullable Limit limit;
 
-    private Inquiry(Admission admission, Demand demand, MonoSink<Decision> sink) {
-        super(admission, demand);
-        this.sink = sink;
+    private Inquiry(Admission admission, Demand demand, CoreSubscriber<? super Decision> actual) {
+        super(admission, demand, actual);
     }
 
     static Mono<Decision> of(Admission admission, Demand demand) {
-        return Mono.create(sink -> {
-            Inquiry inquiry = new Inquiry(admission, demand, sink);
-            sink.onCancel(() -> admission.cancel(inquiry));
-            admission.acquire(inquiry, RateLimitContext.laneOf(sink.contextView()), 0, 0);
-        });
+        return new Mono<>() {
+            @Override
+            public void subscribe(CoreSubscriber<? super Decision> actual) {
+                actual.onSubscribe(new Inquiry(admission, demand, actual));
+            }
+        };
+    }
+
+    @Override
+    long longestNanos() {
+        return 0;
     }
 
     void answered(Answer answer, @Nullable Limit decides) {
@@ -36,20 +40,18 @@ final class Inquiry extends BarePermit {
     }
 
     @Override
-    void emit() {
-        RateLimitException refused = refusal();
-        if (refused == null) {
-            admission.granted(this);
-            sink.success(decision(0));
+    void tellGranted() {
+        tell(decision(0));
+    }
+
+    @Override
+    void tellRefused(RateLimitException refused) {
+        if (refused instanceof RateLimitedException late) {
+            limit = late.limit() == null ? limit : late.limit();
+            Duration after = late.retryAfter();
+            tell(decision(after == null || after.isZero() ? Exact.NEVER : Exact.nanos(after)));
         } else {
-            admission.refused(this, refused);
-            if (refused instanceof RateLimitedException late) {
-                limit = late.limit() == null ? limit : late.limit();
-                Duration after = late.retryAfter();
-                sink.success(decision(after == null || after.isZero() ? Exact.NEVER : Exact.nanos(after)));
-            } else {
-                sink.error(refused);
-            }
+            super.tellRefused(refused);
         }
     }
 

@@ -54,8 +54,12 @@ final class SharedKeys {
         gate.toldGeneration = gate.generation;
         boolean changed = next;
         if (ramp != null) {
-            changed |= ramp.isFollowed();
+            boolean before = ramp.isFollowed();
+            changed |= before;
             ramp.follow(now, state.width(), generations);
+            if (!before) {
+                news.ramps(node); // Else its answers tell, or there is nothing to tell.
+            }
         }
         if (state.waveNanos() > 0) {
             gate.waves = state.waves();
@@ -69,7 +73,6 @@ final class SharedKeys {
             }
         }
         if (changed) {
-            news.ramps(node);
             turns.touch(now, node);
         }
     }

@@ -310,8 +310,12 @@ final class Sharing {
                 }
             }
         }
-        // Whoever was cancelled before the answer gives back what it got.
-        news.returned(standing, left);
+        if (left > 0) {
+            // Whoever was cancelled before the answer gives back what it got, and its place in flight and in a ramp.
+            news.returned(standing, left);
+            news.held(group.slot().node);
+            news.ramps(group.slot().node);
+        }
         if (!refused.isEmpty()) {
             refused(now, ended, answer, refused);
         }

@@ -153,10 +153,8 @@ final class StoreNews {
     }
 
     void returned(Standing standing, int count) {
-        if (count > 0) {
-            standing.returned += count;
-            returning.add(standing);
-        }
+        standing.returned += count;
+        returning.add(standing);
     }
 
     /** Its cost is corrected: where it stands in what was told so far, and it moves on at that cost. */

@@ -8,6 +8,7 @@
 --                            clean answers came at this width, whether somebody may have been held up, what refusals taught
 --                            where no limit is known, whether it widens slowly
 --           out              "process held until ...": who has how many out that have a place in the ramp
+--           ends             when the key does, or "never"
 --           usage            "permille at": how full the server said it is, and when that was told
 --           window:...       "until amount until amount ...", rising: so much counts until then
 --           bucket:...       "arrival rest": when the next permit would be due (GCRA), and the part of a microsecond besides
@@ -75,287 +76,314 @@ end
 
 -- Each kind reads its figures, loads and saves its state, and answers: room, how many of `times` fit; wait, until one fits
 -- that doesn't now; left, what could be taken now; full, when it is full again (nil: never). It takes, corrects, and stops
--- accruing from one time to another.
-local window, bucket, flight, total = {}, {}, {}, {}
-local kinds = { window = window, bucket = bucket, flight = flight, total = total }
+-- accruing from one time to another. Kinds are made when they are needed: most calls need one.
+local makers = {}
+local kinds = setmetatable({}, { __index = function(made, name)
+  local kind = makers[name]()
+  made[name] = kind
+  return kind
+end })
 
-function window.read(limit)
-  limit.permits, limit.span, limit.grain = int(), int(), int()
-end
-
-function window.load(limit, state)
-  limit.entries, limit.used = {}, 0
-  for till, amount in string.gmatch(state, '(%d+) (%d+)') do
-    local entry = { till = tonumber(till), amount = tonumber(amount) }
-    if entry.till > now then
-      limit.entries[#limit.entries + 1] = entry
-      limit.used = limit.used + entry.amount
-    end
-  end
-end
-
-function window.save(limit)
-  local words = {}
-  for i, entry in ipairs(limit.entries) do
-    words[i] = digits(entry.till) .. ' ' .. digits(entry.amount)
-  end
-  return table.concat(words, ' ')
-end
-
-local function till_of(limit, from)
-  return math.ceil((from + limit.span) / limit.grain) * limit.grain
-end
-
--- Changes what counts until `till`, never below zero; by how much it did.
-local function change(limit, till, delta)
-  local at = #limit.entries + 1
-  while at > 1 and limit.entries[at - 1].till >= till do
-    at = at - 1
-  end
-  local entry = limit.entries[at]
-  if not entry or entry.till ~= till then
-    if delta <= 0 then
-      return 0
-    end
-    entry = { till = till, amount = 0 }
-    table.insert(limit.entries, at, entry)
-  end
-  local done = math.max(delta, -entry.amount)
-  entry.amount = entry.amount + done
-  limit.used = limit.used + done
-  if entry.amount == 0 then
-    table.remove(limit.entries, at)
-  end
-  return done
-end
-
-function window.room(limit, cost, times)
+local function room_below(limit, cost, times)
   return math.max(0, math.min(times, math.floor((limit.permits - limit.used) / cost)))
 end
 
-function window.left(limit)
+local function left_below(limit)
   return limit.permits - limit.used
 end
 
-function window.wait(limit, cost)
-  local missing = limit.used + cost - limit.permits
-  for _, entry in ipairs(limit.entries) do
-    missing = missing - entry.amount
-    if missing <= 0 then
-      return entry.till - now
-    end
+function makers.window()
+  local window = {}
+
+  function window.read(limit)
+    limit.permits, limit.span, limit.grain = int(), int(), int()
   end
-  return -1
-end
 
-function window.take(limit, amount, transit)
-  change(limit, till_of(limit, now + transit), amount)
-end
-
-function window.correct(limit, base, counted, age, delta)
-  local till, earlier = till_of(limit, base), till_of(limit, now - age)
-  if counted > 0 and earlier < till and till > now then
-    local moved = -change(limit, till, -counted)
-    till = earlier
-    if moved > 0 and till > now then
-      change(limit, till, moved)
-    end
-  end
-  if delta ~= 0 and till > now then
-    change(limit, till, delta)
-  end
-end
-
-function window.stop() end
-
-function window.full(limit)
-  local newest = limit.entries[#limit.entries]
-  return newest and newest.till or now
-end
-
-function bucket.read(limit)
-  limit.burst, limit.micros, limit.part, limit.rate = int(), int(), int(), int()
-  limit.initial, limit.borrows = int(), int() == 1
-end
-
--- The time of so many permits: whole microseconds, and the rest of one in parts of `rate`.
-local function steps(limit, permits)
-  local parts = permits * limit.part
-  local whole = math.floor(parts / limit.rate)
-  return permits * limit.micros + whole, parts - whole * limit.rate
-end
-
-local function move(limit, permits)
-  local whole, rest = steps(limit, math.abs(permits))
-  if permits >= 0 then
-    limit.arrival, limit.rest = limit.arrival + whole, limit.rest + rest
-  else
-    limit.arrival, limit.rest = limit.arrival - whole, limit.rest - rest
-  end
-  if limit.rest >= limit.rate then
-    limit.arrival, limit.rest = limit.arrival + 1, limit.rest - limit.rate
-  elseif limit.rest < 0 then
-    limit.arrival, limit.rest = limit.arrival - 1, limit.rest + limit.rate
-  end
-end
-
-function bucket.load(limit, state)
-  local arrival, rest = string.match(state, '(%d+) (%d+)')
-  limit.arrival, limit.rest = tonumber(arrival), tonumber(rest)
-  if not limit.arrival then
-    limit.arrival, limit.rest = now, 0
-    move(limit, limit.burst - limit.initial)
-  elseif limit.arrival < now then
-    limit.arrival, limit.rest = now, 0
-  end
-end
-
-function bucket.save(limit)
-  return digits(limit.arrival) .. ' ' .. digits(limit.rest)
-end
-
-function bucket.wait(limit, cost)
-  local early, rest = steps(limit, limit.burst - math.min(cost, limit.burst))
-  local at = limit.arrival - early
-  if limit.rest > rest then
-    at = at + 1
-  end
-  return math.max(0, at - now)
-end
-
-function bucket.room(limit, cost, times)
-  if cost > limit.burst then
-    return limit.borrows and bucket.wait(limit, cost) == 0 and 1 or 0
-  end
-  local fits, fails = 0, math.min(times, math.floor(limit.burst / cost)) + 1
-  while fails - fits > 1 do
-    local middle = math.floor((fits + fails) / 2)
-    if bucket.wait(limit, middle * cost) == 0 then
-      fits = middle
-    else
-      fails = middle
-    end
-  end
-  return fits
-end
-
-function bucket.left(limit)
-  return bucket.room(limit, 1, limit.burst)
-end
-
-function bucket.take(limit, amount)
-  move(limit, amount)
-end
-
-function bucket.correct(limit, _, _, _, delta)
-  move(limit, delta)
-  if limit.arrival < now then
-    limit.arrival, limit.rest = now, 0
-  end
-end
-
--- What is there at `from` is there at `till`, and no more.
-function bucket.stop(limit, from, till)
-  limit.arrival = math.max(limit.arrival, from) + till - from
-end
-
-function bucket.full(limit)
-  return limit.arrival + 1
-end
-
-function flight.read(limit)
-  limit.permits = int()
-end
-
-function flight.load(limit, state)
-  limit.holders, limit.held, limit.mine = {}, 0, nil
-  for name, held, till in string.gmatch(state, '(%S+) (%d+) (%d+)') do
-    local holder = { name = name, held = tonumber(held), till = tonumber(till) }
-    if holder.till > now and holder.held > 0 then
-      limit.holders[#limit.holders + 1] = holder
-      limit.held = limit.held + holder.held
-      if name == process then
-        limit.mine = holder
+  function window.load(limit, state)
+    limit.entries, limit.used = {}, 0
+    for till, amount in string.gmatch(state, '(%d+) (%d+)') do
+      local entry = { till = tonumber(till), amount = tonumber(amount) }
+      if entry.till > now then
+        limit.entries[#limit.entries + 1] = entry
+        limit.used = limit.used + entry.amount
       end
     end
   end
-end
 
-function flight.save(limit)
-  local words = {}
-  for _, holder in ipairs(limit.holders) do
-    if holder.held > 0 then
-      words[#words + 1] = holder.name .. ' ' .. digits(holder.held) .. ' ' .. digits(holder.till)
+  function window.save(limit)
+    local words = {}
+    for i, entry in ipairs(limit.entries) do
+      words[i] = digits(entry.till) .. ' ' .. digits(entry.amount)
+    end
+    return table.concat(words, ' ')
+  end
+
+  local function till_of(limit, from)
+    return math.ceil((from + limit.span) / limit.grain) * limit.grain
+  end
+
+  -- Changes what counts until `till`, never below zero; by how much it did.
+  local function change(limit, till, delta)
+    local at = #limit.entries + 1
+    while at > 1 and limit.entries[at - 1].till >= till do
+      at = at - 1
+    end
+    local entry = limit.entries[at]
+    if not entry or entry.till ~= till then
+      if delta <= 0 then
+        return 0
+      end
+      entry = { till = till, amount = 0 }
+      table.insert(limit.entries, at, entry)
+    end
+    local done = math.max(delta, -entry.amount)
+    entry.amount = entry.amount + done
+    limit.used = limit.used + done
+    if entry.amount == 0 then
+      table.remove(limit.entries, at)
+    end
+    return done
+  end
+
+  window.room, window.left = room_below, left_below
+
+  function window.wait(limit, cost)
+    local missing = limit.used + cost - limit.permits
+    for _, entry in ipairs(limit.entries) do
+      missing = missing - entry.amount
+      if missing <= 0 then
+        return entry.till - now
+      end
+    end
+    return -1
+  end
+
+  function window.take(limit, amount, transit)
+    change(limit, till_of(limit, now + transit), amount)
+  end
+
+  function window.correct(limit, base, counted, age, delta)
+    local till, earlier = till_of(limit, base), till_of(limit, now - age)
+    if counted > 0 and earlier < till and till > now then
+      local moved = -change(limit, till, -counted)
+      till = earlier
+      if moved > 0 and till > now then
+        change(limit, till, moved)
+      end
+    end
+    if delta ~= 0 and till > now then
+      change(limit, till, delta)
     end
   end
-  return table.concat(words, ' ')
-end
 
--- The process holds so many, and has its lease renewed.
-function flight.hold(limit, held)
-  if not limit.mine then
-    limit.mine = { name = process, held = 0, till = 0 }
-    limit.holders[#limit.holders + 1] = limit.mine
+  function window.stop() end
+
+  function window.full(limit)
+    local newest = limit.entries[#limit.entries]
+    return newest and newest.till or now
   end
-  limit.held = limit.held + held - limit.mine.held
-  limit.mine.held, limit.mine.till = held, now + lease
+
+  return window
 end
 
-function flight.room(limit, cost, times)
-  return math.max(0, math.min(times, math.floor((limit.permits - limit.held) / cost)))
-end
+function makers.bucket()
+  local bucket = {}
 
-function flight.left(limit)
-  return limit.permits - limit.held
-end
-
-function flight.wait()
-  return -1
-end
-
-function flight.take(limit, amount)
-  flight.hold(limit, (limit.mine and limit.mine.held or 0) + amount)
-end
-
-function flight.correct() end
-function flight.stop() end
-
-function flight.full(limit)
-  local latest = now
-  for _, holder in ipairs(limit.holders) do
-    latest = math.max(latest, holder.till)
+  function bucket.read(limit)
+    limit.burst, limit.micros, limit.part, limit.rate = int(), int(), int(), int()
+    limit.initial, limit.borrows = int(), int() == 1
   end
-  return latest
+
+  -- The time of so many permits: whole microseconds, and the rest of one in parts of `rate`.
+  local function steps(limit, permits)
+    local parts = permits * limit.part
+    local whole = math.floor(parts / limit.rate)
+    return permits * limit.micros + whole, parts - whole * limit.rate
+  end
+
+  local function move(limit, permits)
+    local whole, rest = steps(limit, math.abs(permits))
+    if permits >= 0 then
+      limit.arrival, limit.rest = limit.arrival + whole, limit.rest + rest
+    else
+      limit.arrival, limit.rest = limit.arrival - whole, limit.rest - rest
+    end
+    if limit.rest >= limit.rate then
+      limit.arrival, limit.rest = limit.arrival + 1, limit.rest - limit.rate
+    elseif limit.rest < 0 then
+      limit.arrival, limit.rest = limit.arrival - 1, limit.rest + limit.rate
+    end
+  end
+
+  function bucket.load(limit, state)
+    local arrival, rest = string.match(state, '(%d+) (%d+)')
+    limit.arrival, limit.rest = tonumber(arrival), tonumber(rest)
+    if not limit.arrival then
+      limit.arrival, limit.rest = now, 0
+      move(limit, limit.burst - limit.initial)
+    elseif limit.arrival < now then
+      limit.arrival, limit.rest = now, 0
+    end
+  end
+
+  function bucket.save(limit)
+    return digits(limit.arrival) .. ' ' .. digits(limit.rest)
+  end
+
+  function bucket.wait(limit, cost)
+    local early, rest = steps(limit, limit.burst - math.min(cost, limit.burst))
+    local at = limit.arrival - early
+    if limit.rest > rest then
+      at = at + 1
+    end
+    return math.max(0, at - now)
+  end
+
+  function bucket.room(limit, cost, times)
+    if cost > limit.burst then
+      return limit.borrows and bucket.wait(limit, cost) == 0 and 1 or 0
+    end
+    local fits, fails = 0, math.min(times, math.floor(limit.burst / cost)) + 1
+    if fails > 1 and bucket.wait(limit, (fails - 1) * cost) == 0 then
+      return fails - 1
+    end
+    while fails - fits > 1 do
+      local middle = math.floor((fits + fails) / 2)
+      if bucket.wait(limit, middle * cost) == 0 then
+        fits = middle
+      else
+        fails = middle
+      end
+    end
+    return fits
+  end
+
+  function bucket.left(limit)
+    return bucket.room(limit, 1, limit.burst)
+  end
+
+  function bucket.take(limit, amount)
+    move(limit, amount)
+  end
+
+  function bucket.correct(limit, _, _, _, delta)
+    move(limit, delta)
+    if limit.arrival < now then
+      limit.arrival, limit.rest = now, 0
+    end
+  end
+
+  -- What is there at `from` is there at `till`, and no more.
+  function bucket.stop(limit, from, till)
+    limit.arrival = math.max(limit.arrival, from) + till - from
+  end
+
+  function bucket.full(limit)
+    return limit.rest > 0 and limit.arrival + 1 or limit.arrival
+  end
+
+  return bucket
 end
 
-function total.read(limit)
-  limit.permits = int()
+function makers.flight()
+  local flight = {}
+
+  function flight.read(limit)
+    limit.permits = int()
+  end
+
+  function flight.load(limit, state)
+    limit.holders, limit.used, limit.mine = {}, 0, nil
+    for name, held, till in string.gmatch(state, '(%S+) (%d+) (%d+)') do
+      local holder = { name = name, held = tonumber(held), till = tonumber(till) }
+      if holder.till > now and holder.held > 0 then
+        limit.holders[#limit.holders + 1] = holder
+        limit.used = limit.used + holder.held
+        if name == process then
+          limit.mine = holder
+        end
+      end
+    end
+  end
+
+  function flight.save(limit)
+    local words = {}
+    for _, holder in ipairs(limit.holders) do
+      if holder.held > 0 then
+        words[#words + 1] = holder.name .. ' ' .. digits(holder.held) .. ' ' .. digits(holder.till)
+      end
+    end
+    return table.concat(words, ' ')
+  end
+
+  -- The process holds so many, and has its lease renewed.
+  function flight.hold(limit, held)
+    if not limit.mine then
+      limit.mine = { name = process, held = 0, till = 0 }
+      limit.holders[#limit.holders + 1] = limit.mine
+    end
+    limit.used = limit.used + held - limit.mine.held
+    limit.mine.held, limit.mine.till = held, now + lease
+  end
+
+  flight.room, flight.left = room_below, left_below
+
+  function flight.wait()
+    return -1
+  end
+
+  function flight.take(limit, amount)
+    flight.hold(limit, (limit.mine and limit.mine.held or 0) + amount)
+  end
+
+  function flight.correct() end
+  function flight.stop() end
+
+  function flight.full(limit)
+    local latest = now
+    for _, holder in ipairs(limit.holders) do
+      latest = math.max(latest, holder.till)
+    end
+    return latest
+  end
+
+  return flight
 end
 
-function total.load(limit, state)
-  limit.used = tonumber(state) or 0
+function makers.total()
+  local total = {}
+
+  function total.read(limit)
+    limit.permits = int()
+  end
+
+  function total.load(limit, state)
+    limit.used = tonumber(state) or 0
+  end
+
+  function total.save(limit)
+    return digits(limit.used)
+  end
+
+  total.room, total.left = room_below, left_below
+
+  function total.wait()
+    return -1
+  end
+
+  function total.take(limit, amount)
+    limit.used = limit.used + amount
+  end
+
+  function total.correct(limit, _, _, _, delta)
+    limit.used = math.max(0, limit.used + delta)
+  end
+
+  function total.stop() end
+  function total.full() end
+
+  return total
 end
-
-function total.save(limit)
-  return digits(limit.used)
-end
-
-total.room, total.left = window.room, window.left
-
-function total.wait()
-  return -1
-end
-
-function total.take(limit, amount)
-  limit.used = limit.used + amount
-end
-
-function total.correct(limit, _, _, _, delta)
-  limit.used = math.max(0, limit.used + delta)
-end
-
-function total.stop() end
-function total.full() end
 
 ---------------------------------------------------------------------------------------------------------- ramps
 
@@ -366,7 +394,7 @@ local function load_ramp(state, out)
   end
   local ramp = { wave = read[1] or 0, waves = read[2] or 0, width = read[3] or 0, clean = read[4] or 0,
     full = read[5] == 1, ceiling = read[6] or 0, steady = read[7] == 1, out = {} }
-  flight.load(ramp.out, out or '')
+  kinds.flight.load(ramp.out, out or '')
   ramp.out.permits = ramp.width
   return ramp
 end
@@ -380,7 +408,7 @@ local function set_width(ramp, width)
   ramp.width, ramp.out.permits = width, width
   if width == 0 then
     ramp.waves, ramp.steady = 0, false
-    flight.load(ramp.out, '')
+    kinds.flight.load(ramp.out, '')
   end
 end
 
@@ -389,12 +417,12 @@ local function refuse(ramp, granted)
   if granted < ramp.wave then
     return
   end
-  if ramp.width > 0 and ramp.out.held > 1 then
-    ramp.ceiling = math.floor(ramp.out.held / 2)
+  if ramp.width > 0 and ramp.out.used > 1 then
+    ramp.ceiling = math.floor(ramp.out.used / 2)
   end
   ramp.wave, ramp.waves = now, math.min(ramp.waves + 1, 62)
   ramp.clean, ramp.full, ramp.steady = 0, false, false
-  flight.load(ramp.out, '')
+  kinds.flight.load(ramp.out, '')
   set_width(ramp, 1)
 end
 
@@ -427,28 +455,50 @@ local function widen(ramp, clean, normal)
 end
 
 local function take_places(ramp, granted)
-  flight.take(ramp.out, granted)
-  ramp.full = ramp.full or ramp.out.held >= ramp.width
+  kinds.flight.take(ramp.out, granted)
+  ramp.full = ramp.full or ramp.out.used >= ramp.width
   ramp.changed = true
 end
 
 ---------------------------------------------------------------------------------------------------------- what is there
 
+-- One look per key, at all of it that matters. A ramp that never was is made when it is needed.
 local limits, scopes = {}, {}
 for key = 2, #KEYS do
-  local known = redis.call('HMGET', KEYS[key], 'closed', 'ramp', 'out', 'usage')
-  local usage, told = string.match(known[4] or '', '(%d+) (%d+)')
-  scopes[key - 1] = { name = KEYS[key], closed = tonumber(known[1] or '0'), ramp = load_ramp(known[2], known[3]),
-    usage = tonumber(usage or '0'), told = tonumber(told or '0'), limits = {}, ttl = redis.call('PTTL', KEYS[key]) }
+  scopes[key - 1] = { name = KEYS[key], limits = {}, fields = { 'closed', 'ramp', 'usage', 'ends' } }
 end
 for i = 1, int() do
   local limit = { key = int(), field = text() }
   limit.kind = kinds[text()]
   limit.kind.read(limit)
-  local scope = scopes[limit.key]
-  limit.kind.load(limit, redis.call('HGET', scope.name, limit.field) or '')
   limits[i] = limit
+  local scope = scopes[limit.key]
   scope.limits[#scope.limits + 1] = limit
+  scope.fields[#scope.fields + 1] = limit.field
+end
+for _, scope in ipairs(scopes) do
+  local known = redis.call('HMGET', scope.name, unpack(scope.fields))
+  scope.closed, scope.ends = tonumber(known[1] or '0'), known[4] or nil
+  scope.usage, scope.told = 0, 0
+  if known[2] then
+    scope.ramp = load_ramp(known[2], redis.call('HGET', scope.name, 'out'))
+  end
+  if known[3] then
+    local usage, told = string.match(known[3], '(%d+) (%d+)')
+    scope.usage, scope.told = tonumber(usage), tonumber(told)
+  end
+  for i, limit in ipairs(scope.limits) do
+    limit.kind.load(limit, known[4 + i] or '')
+  end
+end
+
+local function ramp_of(scope)
+  scope.ramp = scope.ramp or load_ramp()
+  return scope.ramp
+end
+
+local function is_opening(scope)
+  return scope.ramp and scope.ramp.width > 0
 end
 
 ---------------------------------------------------------------------------------------------------------- what is told
@@ -459,7 +509,7 @@ local function forget(scope)
     limit.kind.load(limit, '')
     limit.changed = true
   end
-  scope.closed, scope.ramp, scope.usage, scope.told, scope.ttl = 0, load_ramp(), 0, 0, -2
+  scope.closed, scope.ramp, scope.usage, scope.told, scope.ends = 0, nil, 0, 0, nil
 end
 
 local function close(scope, micros)
@@ -480,14 +530,15 @@ for _ = 1, int() do
     close(scope, micros)
   end
   if refused > 0 then
-    refuse(scope.ramp, refused)
-    scope.ramp.changed = true
+    local ramp = ramp_of(scope)
+    refuse(ramp, refused)
+    ramp.changed = true
   end
   scope.changed = true
 end
 for _ = 1, int() do
   local limit = limits[int()]
-  flight.hold(limit, int())
+  kinds.flight.hold(limit, int())
   limit.changed = true
 end
 for _ = 1, int() do
@@ -499,24 +550,28 @@ end
 for _ = 1, int() do
   local scope, wave, held, clean, normal, usage = scopes[int()], int(), int(), int(), int(), int()
   local ramp = scope.ramp
-  if ramp.width > 0 and ramp.wave == wave then
-    flight.hold(ramp.out, held)
+  if is_opening(scope) and ramp.wave == wave then
+    kinds.flight.hold(ramp.out, held)
     widen(ramp, clean, normal)
     ramp.changed = true
   end
   if usage >= 0 then
-    scope.usage, scope.told, scope.changed = usage, now, true
+    scope.usage, scope.told, scope.changed, scope.used = usage, now, true, true
   end
 end
 
 ---------------------------------------------------------------------------------------------------------- what is asked
 
 local reply = { now }
+local function answer(...)
+  for i = 1, select('#', ...) do
+    reply[#reply + 1] = (select(i, ...))
+  end
+end
 for _, scope in ipairs(scopes) do
   local ramp = scope.ramp
-  for _, figure in ipairs({ math.max(0, scope.closed - now), ramp.wave, ramp.waves, ramp.width, scope.usage, scope.told }) do
-    reply[#reply + 1] = figure
-  end
+  answer(math.max(0, scope.closed - now), ramp and ramp.wave or 0, ramp and ramp.waves or 0, ramp and ramp.width or 0,
+    scope.usage, scope.told)
 end
 
 -- What is left of the limit that refused, or of the one with the least left.
@@ -546,8 +601,8 @@ local function decide(times, keys, parts)
     if scope.closed > now then
       granted = 0
       refused(scope.closed - now, key, 0)
-    elseif scope.ramp.width > 0 then
-      granted = flight.room(scope.ramp.out, 1, granted)
+    elseif is_opening(scope) then
+      granted = kinds.flight.room(scope.ramp.out, 1, granted)
     end
   end
   for _, part in ipairs(parts) do
@@ -565,11 +620,13 @@ local function decide(times, keys, parts)
   end
   for _, key in ipairs(keys) do
     local ramp = scopes[key].ramp
-    if ramp.width > 0 and granted > 0 then
-      take_places(ramp, granted)
-    end
-    if ramp.width > 0 and granted < times and flight.room(ramp.out, 1, 1) == 0 then
-      refused(-1, key, 0)
+    if is_opening(scopes[key]) then
+      if granted > 0 then
+        take_places(ramp, granted)
+      end
+      if granted < times and kinds.flight.room(ramp.out, 1, 1) == 0 then
+        refused(-1, key, 0)
+      end
     end
   end
   return granted, wait, culprit_key, culprit
@@ -584,54 +641,79 @@ for _ = 1, int() do
     local index = int()
     parts[i] = { index = index, limit = limits[index], cost = int(), transit = int() }
   end
-  local answer = { decide(times, keys, parts) }
+  local granted, wait, key, culprit = decide(times, keys, parts)
   if wanted then
-    answer[4], answer[5], answer[6] = figures(parts, answer[4])
-  end
-  for _, figure in ipairs(answer) do
-    reply[#reply + 1] = figure
+    answer(granted, wait, key, figures(parts, culprit))
+  else
+    answer(granted, wait, key, culprit)
   end
 end
 
 ---------------------------------------------------------------------------------------------------------- what is kept
 
-for _, scope in ipairs(scopes) do
-  local forever, full = scope.ttl == -1, scope.closed
+local function save_limits(scope, set, gone)
+  local full = scope.closed
   for _, limit in ipairs(scope.limits) do
     if limit.changed then
       local state = limit.kind.save(limit)
       if state == '' then
-        redis.call('HDEL', scope.name, limit.field)
+        gone[#gone + 1] = limit.field
       else
-        redis.call('HSET', scope.name, limit.field, state)
+        set[#set + 1], set[#set + 2] = limit.field, state
       end
       local at = limit.kind.full(limit)
-      forever, full = forever or not at, math.max(full, at or 0)
+      full = at and full and math.max(full, at)
       scope.changed = true
     end
   end
-  if scope.ramp.changed then
-    redis.call('HSET', scope.name, 'ramp', save_ramp(scope.ramp), 'out', flight.save(scope.ramp.out))
+  return full
+end
+
+-- Never 0, and never less than what other limits of this key were promised. Put off by more than is needed, so that it
+-- isn't put off with every call.
+local function put_off_end(scope, full, set)
+  if not full then
+    if scope.ends ~= 'never' then
+      set[#set + 1], set[#set + 2] = 'ends', 'never'
+      return 'never'
+    end
+  elseif scope.ends ~= 'never' and full + 1000000 > tonumber(scope.ends or '0') then
+    local ends = math.max(full, now) + 11000000
+    set[#set + 1], set[#set + 2] = 'ends', digits(ends)
+    return ends
+  end
+end
+
+for _, scope in ipairs(scopes) do
+  local set, gone, ramp = {}, {}, scope.ramp
+  local full = save_limits(scope, set, gone)
+  if ramp and ramp.changed then
+    set[#set + 1], set[#set + 2], set[#set + 3], set[#set + 4] = 'ramp', save_ramp(ramp), 'out', kinds.flight.save(ramp.out)
     scope.changed = true
   end
   if scope.changed then
     if scope.closed > now then
-      redis.call('HSET', scope.name, 'closed', digits(scope.closed))
-    else
-      redis.call('HDEL', scope.name, 'closed')
+      set[#set + 1], set[#set + 2] = 'closed', digits(scope.closed)
+    elseif scope.closed > 0 then
+      gone[#gone + 1] = 'closed'
     end
-    if scope.told > 0 then
-      redis.call('HSET', scope.name, 'usage', digits(scope.usage) .. ' ' .. digits(scope.told))
+    if scope.used then
+      set[#set + 1], set[#set + 2] = 'usage', digits(scope.usage) .. ' ' .. digits(scope.told)
     end
-    if scope.ramp.width > 0 or scope.ramp.waves > 0 or scope.usage > 0 then
+    if full and ((ramp and (ramp.width > 0 or ramp.waves > 0)) or scope.usage > 0) then
       full = math.max(full, now + 300000000) -- As long as a process remembers a key that is idle.
     end
-    if forever then
+    local ends = put_off_end(scope, full, set)
+    if #gone > 0 then
+      redis.call('HDEL', scope.name, unpack(gone))
+    end
+    if #set > 0 then
+      redis.call('HSET', scope.name, unpack(set))
+    end
+    if ends == 'never' then
       redis.call('PERSIST', scope.name)
-    else
-      -- Never 0, and never less than what other limits of this key were promised.
-      local ttl = math.max(math.ceil((full - now) / 1000) + 1000, scope.ttl)
-      redis.call('PEXPIRE', scope.name, digits(ttl))
+    elseif ends then
+      redis.call('PEXPIRE', scope.name, digits(math.ceil((ends - now) / 1000)))
     end
   end
 end

@@ -55,7 +55,7 @@ class SharedCooldownTest {
         peers.forEach(peer -> peer.limiter.dispose());
     }
 
-    private record Peer(RateLimiter limiter, WatchedStore store) {
+    private record Peer(RateLimiter limiter, HeldStore held, WatchedStore store) {
 
         Decision ask() {
             return requireNonNull(limiter.ask(Demand.one()).block(ofSeconds(10)));
@@ -104,9 +104,9 @@ class SharedCooldownTest {
                 .jitter(0)
                 .scheduler(() -> time);
         RedisSharing sharing = RedisSharing.over(connection).timeout(ofHours(1)).lease(ofHours(1));
-        WatchedStore store =
-                new WatchedStore(new RedisStore(sharing, spec.name(), () -> T + time.now(TimeUnit.MICROSECONDS)));
-        Peer peer = new Peer(spec.build(store), store);
+        HeldStore held = new HeldStore(new RedisStore(sharing, spec.name(), () -> T + time.now(TimeUnit.MICROSECONDS)));
+        WatchedStore store = new WatchedStore(held);
+        Peer peer = new Peer(spec.build(store), held, store);
         peers.add(peer);
         return peer;
     }
@@ -155,6 +155,36 @@ class SharedCooldownTest {
         two.forEach(a::answered);
         again();
         assertThat(b.asManyAsGo()).hasSize(4);
+    }
+
+    @Test
+    void while_a_probe_is_out_nothing_is_told_that_is_not_news() {
+        Peer a = peer(Limit.bucket(100, 100, ofSeconds(1)));
+        a.refused(a.one());
+        time.advanceTimeBy(ofSeconds(1));
+        Permit probe = a.one();
+        a.status(); // What follows the grant is under way before it.
+        long before = a.store.latest();
+        for (int i = 0; i < 50; i++) {
+            a.status();
+        }
+        assertThat(a.store.latest()).isBetween(before, before + 1);
+        probe.release();
+    }
+
+    @Test
+    void a_probe_that_nobody_waits_for_any_more_is_free_for_the_others() {
+        Peer a = peer(Limit.bucket(100, 100, ofSeconds(1)));
+        Peer b = peer(Limit.bucket(100, 100, ofSeconds(1)));
+        a.refused(a.one());
+        assertThat(b.ask().retryAfter()).isEqualTo(ofSeconds(1));
+        time.advanceTimeBy(ofSeconds(1));
+        long before = a.store.latest();
+        a.held.hold();
+        a.limiter.ask(Demand.one()).subscribe().dispose();
+        a.held.letGo();
+        a.store.awaitAnswered(batch -> batch.number() == before + 2);
+        assertThat(b.asManyAsGo()).hasSize(1);
     }
 
     /** What isn't a matter of time is asked for again only after a while. */

@@ -4,16 +4,18 @@ import static java.time.Duration.ofHours;
 
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterSpec;
+import io.github.reactorratelimit.test.contract.LimitContract;
 import io.github.reactorratelimit.test.contract.RateLimiterContract;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Nested;
 import reactor.test.scheduler.VirtualTimeScheduler;
 
-/** A limiter whose books are on Redis decides as any limiter has to. The script is told the virtual time. */
-class StoreContractTest extends RateLimiterContract {
+/** A limiter whose books are on Redis decides as any limiter has to, with every limit. The script is told the virtual time. */
+class StoreContractTest {
 
     private static final long START_MICROS = 1_800_000_000_000_000L;
 
@@ -33,16 +35,38 @@ class StoreContractTest extends RateLimiterContract {
         server.close();
     }
 
-    @Override
-    protected RateLimiter limiter(RateLimiterSpec spec) {
+    private RateLimiter onRedis(RateLimiterSpec spec) {
         connection.sync().flushall();
         RedisSharing sharing = RedisSharing.over(connection).timeout(ofHours(1));
         RateLimiterSpec timed = spec.scheduler(() -> time);
         return timed.build(new RedisStore(sharing, spec.name(), () -> START_MICROS + time.now(TimeUnit.MICROSECONDS)));
     }
 
-    @Override
-    protected void advance(Duration span) {
-        time.advanceTimeBy(span);
+    @Nested
+    class ALimiter extends RateLimiterContract {
+
+        @Override
+        protected RateLimiter limiter(RateLimiterSpec spec) {
+            return onRedis(spec);
+        }
+
+        @Override
+        protected void advance(Duration span) {
+            time.advanceTimeBy(span);
+        }
+    }
+
+    @Nested
+    class EveryLimit extends LimitContract {
+
+        @Override
+        protected RateLimiter limiter(RateLimiterSpec spec) {
+            return onRedis(spec);
+        }
+
+        @Override
+        protected void advance(Duration span) {
+            time.advanceTimeBy(span);
+        }
     }
 }

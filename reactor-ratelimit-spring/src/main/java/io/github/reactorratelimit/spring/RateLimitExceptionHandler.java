@@ -29,7 +29,8 @@ import reactor.core.publisher.Mono;
  * <p>They are found behind exceptions that wrap them too, unless one of those says a status itself: an
  * {@link ErrorResponse}, such as {@code ResponseStatusException}, or one with {@link ResponseStatus}. Everything else is
  * left to the handlers behind, {@code TerminalThrottleException} included, with which waiting does not help, as is a
- * response that is already on its way. It stands before Spring Boot's handler, which has the order -1.
+ * response that is already on its way. It stands before Spring Boot's handler, which has the order -1. Without state, and
+ * thread-safe.
  */
 public final class RateLimitExceptionHandler implements WebExceptionHandler, Ordered {
 

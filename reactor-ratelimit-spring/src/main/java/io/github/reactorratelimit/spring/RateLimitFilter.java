@@ -56,8 +56,12 @@ import reactor.util.context.ContextView;
  * <p>Within {@link io.github.reactorratelimit.PermitSource#use} a request is sent under the permit that is there already:
  * {@link #under}.
  *
+ * <p>A call fails with a {@link io.github.reactorratelimit.RateLimitException} that says why, if there is no permit in time,
+ * no answer, or none but refusals; every other failure is the client's own.
+ *
  * <p>Immutable and thread-safe; nothing happens before a response is subscribed, and every subscription is a call of its
- * own. Cancelling cancels the request that is under way, and gives its permit back.
+ * own. One that waited goes on on the thread that made room for it, or on the limiter's scheduler. Cancelling cancels the
+ * request that is under way, and gives its permit back.
  */
 public final class RateLimitFilter implements ExchangeFilterFunction {
 

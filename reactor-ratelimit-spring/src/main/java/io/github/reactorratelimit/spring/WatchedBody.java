@@ -12,6 +12,7 @@ import org.springframework.http.client.reactive.ClientHttpRequest;
 import org.springframework.http.codec.HttpMessageWriter;
 import org.springframework.http.server.reactive.ServerHttpRequest;
 import org.springframework.web.reactive.function.BodyInserter;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
@@ -51,8 +52,8 @@ final class WatchedBody implements BodyInserter<Object, ClientHttpRequest> {
         }
         Watch watch = new Watch(dispatch, context);
         return body.insert(WatchedRequest.of(request, watch), watch)
-                .doOnError(error -> watch.given())
-                .doOnCancel(watch::given);
+                .doOnError(error -> watch.givenUp())
+                .doOnCancel(watch::givenUp);
     }
 
     /** Sees which publisher a writer is given, and whether anything else is written. */
@@ -67,12 +68,10 @@ final class WatchedBody implements BodyInserter<Object, ClientHttpRequest> {
             this.context = context;
         }
 
-        /** A writer is given this to write. */
-        void see(Publisher<?> source) {
+        /** A writer is given this to write; gives what it is to write instead. */
+        <T> Publisher<? extends T> see(Publisher<? extends T> source) {
             known = true;
-            if (OneShot.is(source)) {
-                dispatch.unrepeatable();
-            }
+            return OneShot.is(source) ? once(source) : source;
         }
 
         /** The request ends without a body, unless one was written before. */
@@ -80,11 +79,23 @@ final class WatchedBody implements BodyInserter<Object, ClientHttpRequest> {
             known = true;
         }
 
-        /** The request is given content, or is given up: what no writer was seen to make of it cannot be told again. */
-        void given() {
+        /** The request is given content: what no writer was seen to make of it cannot be told again. */
+        <T> Publisher<? extends T> given(Publisher<? extends T> content) {
+            return known ? content : once(content);
+        }
+
+        /** The request is given up, whoever wrote how much of it. */
+        void givenUp() {
             if (!known) {
                 dispatch.unrepeatable();
             }
+        }
+
+        /** It is used up once it is begun, which a client without a connection does not do. Writers ask for a Mono. */
+        private <T> Publisher<? extends T> once(Publisher<? extends T> source) {
+            return source instanceof Mono<? extends T> single
+                    ? single.doFirst(dispatch::unrepeatable)
+                    : Flux.from(source).doFirst(dispatch::unrepeatable);
         }
 
         @Override
@@ -129,8 +140,7 @@ final class WatchedBody implements BodyInserter<Object, ClientHttpRequest> {
                 @Nullable MediaType mediaType,
                 ReactiveHttpOutputMessage message,
                 Map<String, Object> hints) {
-            watch.see(source);
-            return writer.write(source, elementType, mediaType, message, hints);
+            return writer.write(watch.see(source), elementType, mediaType, message, hints);
         }
     }
 }

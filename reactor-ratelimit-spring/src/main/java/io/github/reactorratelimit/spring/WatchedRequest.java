@@ -26,14 +26,12 @@ class WatchedRequest extends ClientHttpRequestDecorator {
 
     @Override
     public Mono<Void> writeWith(Publisher<? extends DataBuffer> content) {
-        watch.given();
-        return super.writeWith(content);
+        return super.writeWith(watch.given(content));
     }
 
     @Override
     public Mono<Void> writeAndFlushWith(Publisher<? extends Publisher<? extends DataBuffer>> content) {
-        watch.given();
-        return super.writeAndFlushWith(content);
+        return super.writeAndFlushWith(watch.given(content));
     }
 
     @Override

@@ -13,23 +13,28 @@ import io.github.reactorratelimit.signal.Dialects;
 import io.github.reactorratelimit.test.Reply;
 import io.github.reactorratelimit.test.ServiceRules;
 import java.net.http.HttpClient;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.core.io.buffer.DataBuffer;
 import org.springframework.core.io.buffer.DataBufferUtils;
+import org.springframework.core.io.buffer.DefaultDataBufferFactory;
 import org.springframework.http.client.reactive.ClientHttpRequest;
 import org.springframework.http.client.reactive.JdkClientHttpConnector;
 import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.reactive.function.BodyInserter;
+import org.springframework.web.reactive.function.BodyInserters;
 import org.springframework.web.reactive.function.client.WebClient;
 import org.springframework.web.reactive.function.client.support.WebClientAdapter;
 import org.springframework.web.service.annotation.PostExchange;
 import org.springframework.web.service.invoker.HttpServiceProxyFactory;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /** The filter over the JDK's HTTP client: nothing in it is Reactor Netty's. */
@@ -185,6 +190,27 @@ class OtherClientsTest {
                         assertThat(exhausted.attempts()).isEqualTo(3);
                         assertThat(exhausted.mayHaveBeenSent()).isFalse();
                     });
+        }
+    }
+
+    @Test // B28
+    void a_one_shot_publisher_that_no_connection_was_had_for_is_not_used_up() {
+        AtomicInteger subscribed = new AtomicInteger();
+        Flux<String> lines = Flux.just("a", "b").doOnSubscribe(subscription -> subscribed.incrementAndGet());
+        BodyInserter<Object, ClientHttpRequest> own = (request, context) -> request.writeWith(lines.map(
+                line -> DefaultDataBufferFactory.sharedInstance.wrap(line.getBytes(StandardCharsets.UTF_8))));
+        try (Wire wire = Wire.always(Reply.ok())) {
+            wire.server.dispose();
+            for (BodyInserter<?, ? super ClientHttpRequest> body :
+                    List.<BodyInserter<?, ? super ClientHttpRequest>>of(
+                            BodyInserters.fromPublisher(lines, String.class), own)) {
+                assertThat(Wire.failure(
+                                Wire.answer(client(wire).put().uri("/x").body(body))))
+                        .isInstanceOfSatisfying(
+                                RetriesExhaustedException.class,
+                                exhausted -> assertThat(exhausted.attempts()).isEqualTo(3));
+            }
+            assertThat(subscribed).hasValue(0);
         }
     }
 

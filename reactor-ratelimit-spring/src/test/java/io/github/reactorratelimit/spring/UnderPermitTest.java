@@ -29,6 +29,7 @@ import org.springframework.web.reactive.function.client.WebClient;
 import org.springframework.web.reactive.function.client.support.WebClientAdapter;
 import org.springframework.web.service.annotation.GetExchange;
 import org.springframework.web.service.invoker.HttpServiceProxyFactory;
+import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
@@ -193,6 +194,44 @@ class UnderPermitTest {
             assertThat(ask.settled()).containsEntry("tokens", 5L);
             assertThat(ask.isReleased()).isTrue();
             assertThat(wire.taken()).isZero();
+        }
+    }
+
+    @Test
+    void a_caller_who_leaves_leaves_nothing_behind_wherever_the_request_is() {
+        Reply stalling = Reply.ok().body("0123456789").slowly(2, Duration.ofHours(1));
+        for (Reply reply :
+                List.of(Reply.hang(), stalling, REFUSAL.body("0123456789").slowly(2, Duration.ofHours(1)))) {
+            try (Wire wire = Wire.always(reply)) {
+                Disposable call = calls(wire)
+                        .use(source -> GET, attempt -> under(attempt, wire.client))
+                        .subscribe();
+                Wire.await(() -> wire.wire() == 1);
+                assertThat(wire.inFlight()).isEqualTo(1);
+                call.dispose();
+                wire.assertIdle();
+                Wire.await(() -> wire.server.openConnections() == 0);
+            }
+        }
+    }
+
+    @Test
+    void of_a_stream_of_values_the_permit_is_held_to_the_last() {
+        try (Wire wire = Wire.script(REFUSAL, Reply.ok().body("a\nb"))) {
+            Flux<String> call = calls(wire)
+                    .useMany(
+                            source -> GET,
+                            attempt -> wire.client
+                                    .get()
+                                    .uri("/x")
+                                    .attributes(RateLimitFilter.under(attempt))
+                                    .retrieve()
+                                    .bodyToFlux(String.class)
+                                    .doOnNext(
+                                            line -> assertThat(wire.inFlight()).isEqualTo(1)));
+            assertThat(call.collectList().block(Wire.PATIENCE)).containsExactly("a", "b");
+            assertThat(wire.taken()).isEqualTo(2);
+            wire.assertIdle();
         }
     }
 

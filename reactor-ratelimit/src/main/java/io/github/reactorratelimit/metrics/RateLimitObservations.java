@@ -26,9 +26,11 @@ import reactor.util.context.ContextView;
  * one before.
  *
  * <p>Low-cardinality keys: {@code limiter}; {@code endpoint} as it was configured, else {@code other}; {@code lane};
- * {@code outcome}: done, failed, retried, refused, cancelled; of the wait: granted, refused, cancelled. High-cardinality keys: {@code attempt}, its number; and
- * {@code status}, where a response was heard; of a batch that of the part that said most. Scope keys are not shown, for
- * they may name users.
+ * {@code outcome}: done, failed, retried, refused, cancelled; of the wait: granted, refused, cancelled. High-cardinality
+ * keys: {@code attempt}, its number; and {@code status}, where a response was heard; of a batch that of the part that said
+ * most. Scope keys are not shown, for they may name users.
+ *
+ * <p>Thread-safe; handlers run on the threads that listeners are told on, and must not block.
  */
 public final class RateLimitObservations implements RateLimitListener {
 

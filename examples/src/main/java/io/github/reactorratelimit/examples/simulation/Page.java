@@ -70,8 +70,8 @@ final class Page {
             A server may have counted a request as late as it answered it, or a second after it was sent, whichever is earlier. From
             then on a permit takes one period to come back, and a thousandth of it as a margin. So each period costs a round trip, and
             no more than a second: 99 % of the optimum are reached from about 120 round trips in a period on, and at 100 it is
-            98.8 %. A server that tells resets in whole seconds, counted from when its answer arrives, is waited for longer where
-            round trips take more than a second. Ours with known limits, at a sliding window, every way equally long:
+            98.8 %. What a server tells of its quota changes nothing: our own clock is the finer one. Ours with known limits, at a
+            sliding window, every way equally long:
 
             """;
 

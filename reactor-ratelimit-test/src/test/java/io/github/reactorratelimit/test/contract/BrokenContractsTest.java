@@ -19,6 +19,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.platform.testkit.engine.EngineTestKit;
 import reactor.core.publisher.Mono;
@@ -196,5 +197,30 @@ class BrokenContractsTest {
     @Test
     void a_limiter_that_breaks_a_rule_is_told_which() {
         assertThat(broken(ForgetfulLimiter.class)).hasSize(11);
+    }
+
+    /** Forgets all it was told, whatever its limit. */
+    static class ForgetfulLimit extends LimitContract {
+        private final VirtualTime time = VirtualTime.startingAt(Instant.EPOCH);
+
+        @Override
+        protected Stream<Limit> limits() {
+            return Stream.of(Limit.total(10));
+        }
+
+        @Override
+        protected RateLimiter limiter(RateLimiterSpec spec) {
+            return time.limiter(RateLimiter.named("forgetful").limit(Limit.total(1_000_000)));
+        }
+
+        @Override
+        protected void advance(Duration span) {
+            time.advance(span);
+        }
+    }
+
+    @Test
+    void a_limit_of_a_limiter_that_breaks_a_rule_is_told() {
+        assertThat(broken(ForgetfulLimit.class)).containsExactly(Limit.total(10).toString());
     }
 }

@@ -194,4 +194,20 @@ class ContractsTest {
             time.advance(span);
         }
     }
+
+    @Nested
+    class EveryLimitInMemory extends LimitContract {
+
+        private final VirtualTime time = VirtualTime.startingAt(Instant.EPOCH);
+
+        @Override
+        protected RateLimiter limiter(RateLimiterSpec spec) {
+            return time.limiter(spec);
+        }
+
+        @Override
+        protected void advance(Duration span) {
+            time.advance(span);
+        }
+    }
 }
