@@ -248,7 +248,7 @@ public abstract class LimitContract {
             Random random = new Random(3);
             Deque<Permit> out = new ArrayDeque<>();
             for (int i = 0; i < ROUNDS; i++) {
-                long cost = 1 + random.nextInt((int) most);
+                long cost = 1L + random.nextInt((int) most);
                 Decision decision = books.ask(cost);
                 Duration wait = decision.retryAfter();
                 if (wait == null && out.isEmpty()) {
