@@ -11,7 +11,9 @@ import java.util.regex.Pattern;
  */
 final class PastedPairs {
 
-    private static final String TEXT = "(?:\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'|([0-9.]+))";
+    /** No header of interest is longer, and the matcher's stack is not endless. */
+    private static final String TEXT = "(?:\"((?:[^\"\\\\]|\\\\.){0,1024})\"|'((?:[^'\\\\]|\\\\.){0,1024})'|([0-9.]+))";
+
     private static final String TOKEN = "([A-Za-z0-9!#$%&*+.^_`|~-]+)";
 
     private static final Pattern PAIR =
@@ -20,9 +22,11 @@ final class PastedPairs {
     private static final Pattern NAMED =
             Pattern.compile("\"name\"\\s*:\\s*\"" + TOKEN + "\"\\s*,\\s*\"value\"\\s*:\\s*" + TEXT);
 
-    private static final Pattern HEADERS = Pattern.compile("[\"']?(?:response_?)?headers[\"']?\\s*:\\s*[\\[{]", 2);
-    private static final Pattern STATUS =
-            Pattern.compile("[\"']?status(?:_?code)?[\"']?\\s*:\\s*[\"']?([1-5][0-9][0-9])\\b", 2);
+    private static final Pattern HEADERS =
+            Pattern.compile("[\"']?(?:response_?)?headers[\"']?\\s*:\\s*[\\[{]", Pattern.CASE_INSENSITIVE);
+
+    private static final Pattern STATUS = Pattern.compile(
+            "[\"']?status(?:_?code)?[\"']?\\s*:\\s*[\"']?([1-5][0-9][0-9])\\b", Pattern.CASE_INSENSITIVE);
 
     private PastedPairs() {}
 

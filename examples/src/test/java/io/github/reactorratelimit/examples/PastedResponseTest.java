@@ -201,6 +201,13 @@ class PastedResponseTest {
     }
 
     @Test
+    void an_object_of_any_size_is_read() {
+        String longText = "x\\\\\\\"".repeat(50_000);
+        assertThat(explain("standard", "{\"data\": \"" + longText + "\", \"retry-after\": \"30\"}"))
+                .contains("wait     30s");
+    }
+
+    @Test
     void a_body_that_begins_like_a_head_is_a_body() {
         for (String body : List.of("HTTP/1.1 200 OK\nRetry-After: 99", "HTTP/1.1 503 is what I got", "HTTP/1.1")) {
             assertThat(explain("standard", "HTTP/1.1 429 Too Many Requests\nRetry-After: 30\n\n" + body))
