@@ -238,7 +238,7 @@ final class LearnedMeter extends Meter {
 
     private static boolean isPlain(String text) {
         return text.length() <= 64
-                && text.chars().allMatch(c -> (Character.isLetterOrDigit(c) && c < 128) || c == '-' || c == '_');
+                && text.chars().allMatch(c -> (c < 128 && Character.isLetterOrDigit(c)) || c == '-' || c == '_');
     }
 
     /** What a store is to be told of it, once; null if nothing. */

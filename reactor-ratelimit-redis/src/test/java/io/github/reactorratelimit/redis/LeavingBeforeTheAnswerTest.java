@@ -18,6 +18,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -46,11 +47,10 @@ class LeavingBeforeTheAnswerTest {
                     told.incrementAndGet();
                 }
             });
-    private final WatchedStore redis =
-            new WatchedStore(new RedisStore(RedisSharing.over(connection).timeout(ofSeconds(10)), spec.name()));
-    private final HeldStore held = new HeldStore(redis);
-    private final WatchedStore store = new WatchedStore(held);
-    private final RateLimiter limiter = spec.build(store);
+    private WatchedStore redis;
+    private HeldStore held;
+    private WatchedStore store;
+    private RateLimiter limiter;
 
     @BeforeAll
     static void start() {
@@ -61,6 +61,14 @@ class LeavingBeforeTheAnswerTest {
     @AfterAll
     static void stop() {
         server.close();
+    }
+
+    @BeforeEach
+    void build() {
+        redis = new WatchedStore(new RedisStore(RedisSharing.over(connection).timeout(ofSeconds(10)), spec.name()));
+        held = new HeldStore(redis);
+        store = new WatchedStore(held);
+        limiter = spec.build(store);
     }
 
     @AfterEach
