@@ -69,8 +69,8 @@ final class PermittedExchange implements Exchange, Layers.Mark {
 
     /** Who gets no permit and is told of no error would take the call for made. */
     private Mono<Permit> asked(Mono<Permit> permits) {
-        return permits.switchIfEmpty(Mono.error(() -> new IllegalStateException(
-                        "a source must give a permit or an error, gave neither: " + shown)))
+        return permits.switchIfEmpty(Mono.error(() ->
+                        new IllegalStateException("a source must give a permit or an error, gave neither: " + shown)))
                 .doOnNext(this::granted);
     }
 

@@ -59,11 +59,9 @@ class SourcesTest {
     void a_limiter_and_its_operator_refuse_at_once_what_would_take_longer_than_there_is_patience() {
         limiter.tryAcquire();
         for (PermitSource source : List.of(limiter, limiter.calls(), limiter.asking(demand -> demand))) {
-            TestSubscriber<Permit> call = Sources.acquire(source, Demand.one(), patience())
-                    .subscribeWith(TestSubscriber.create());
-            assertThat(call.expectTerminalError())
-                    .as("of %s", source)
-                    .isInstanceOf(RateLimitedException.class);
+            TestSubscriber<Permit> call =
+                    Sources.acquire(source, Demand.one(), patience()).subscribeWith(TestSubscriber.create());
+            assertThat(call.expectTerminalError()).as("of %s", source).isInstanceOf(RateLimitedException.class);
         }
         assertThat(limiter.snapshot().waiting()).isZero();
     }

@@ -139,7 +139,9 @@ class ChatClientTest {
                 .script(
                         "/v1/chat/completions",
                         Reply.ok().body("{\"choices\":[{\"message\":{\"content\":\"A bucket.\"}}]}"),
-                        Reply.ok().header("Content-Type", "text/event-stream").body(content("A ", "") + content("b", "")));
+                        Reply.ok()
+                                .header("Content-Type", "text/event-stream")
+                                .body(content("A ", "") + content("b", "")));
         try (RateLimitedServer server = api.start()) {
             RateLimiter limiter = ChatClient.limits(MODELS, 1).build();
             ChatClient client = client(server, limiter);
@@ -159,7 +161,8 @@ class ChatClientTest {
                         "/v1/chat/completions",
                         Reply.ok()
                                 .header("Content-Type", "text/event-stream")
-                                .body(content("A ", usage(6, 1)) + content("bucket", usage(6, 20)) + "data: [DONE]\n\n"));
+                                .body(content("A ", usage(6, 1)) + content("bucket", usage(6, 20))
+                                        + "data: [DONE]\n\n"));
         try (RateLimitedServer server = api.start()) {
             RateLimiter limiter = ChatClient.limits(MODELS, 1).build();
             ChatClient client = client(server, limiter);

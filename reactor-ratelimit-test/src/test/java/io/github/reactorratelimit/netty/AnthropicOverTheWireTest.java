@@ -44,8 +44,8 @@ class AnthropicOverTheWireTest {
     private static final String USED =
             event("message_delta", "{\"type\":\"message_delta\",\"usage\":{\"output_tokens\":15}}");
     private static final String STOP = event("message_stop", "{\"type\":\"message_stop\"}");
-    private static final String OVERLOADED = event(
-            "error", "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}");
+    private static final String OVERLOADED =
+            event("error", "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}");
 
     private final VirtualTime time = VirtualTime.startingAt(NOON);
 
@@ -92,8 +92,8 @@ class AnthropicOverTheWireTest {
                     .post()
                     .uri("/v1/messages")
                     .body("{\"stream\":true,\"max_tokens\":100}")
-                    .response((response, content) -> events(content.asString(UTF_8))
-                            .concatMap(event -> word(exchange, event, used)))
+                    .response((response, content) ->
+                            events(content.asString(UTF_8)).concatMap(event -> word(exchange, event, used)))
                     .doOnComplete(() -> {
                         exchange.settle("input-tokens", used[0]);
                         exchange.settle("output-tokens", used[1]);
