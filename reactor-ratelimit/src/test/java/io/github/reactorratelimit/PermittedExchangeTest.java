@@ -75,8 +75,9 @@ class PermittedExchangeTest {
                 })
                 .block();
         assertThat(told).isEmpty();
-        back.get().run();
-        back.get().run();
+        Runnable release = requireNonNull(back.get());
+        release.run();
+        release.run();
         assertThat(told).containsExactly("released");
     }
 
@@ -125,7 +126,7 @@ class PermittedExchangeTest {
                     return Mono.just("answer");
                 })
                 .block();
-        ended.get().settle("tokens", 7);
+        requireNonNull(ended.get()).settle("tokens", 7);
         assertThat(told).containsExactly("released", "settled 7 tokens");
     }
 
@@ -152,7 +153,7 @@ class PermittedExchangeTest {
     }
 
     @SuppressWarnings("NullAway")
-    private static <T> T none() {
+    private static Flux<String> none() {
         return null;
     }
 }

@@ -28,7 +28,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.concurrent.atomic.AtomicReference;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.netty.http.client.HttpClient;
@@ -188,12 +187,12 @@ public final class ChatClient {
     private Flux<String> stream(Exchange attempt, Prompt prompt) {
         return request(attempt, prompt, true).response((response, content) -> {
             int status = response.status().code();
-            AtomicReference<JsonNode> usage = new AtomicReference<>(MissingNode.getInstance());
+            JsonNode[] usage = {MissingNode.getInstance()};
             return status == 200
                     ? ServerSentEvents.data(content.asString(StandardCharsets.UTF_8))
                             .takeWhile(data -> !data.equals("[DONE]"))
                             .concatMap(data -> piece(attempt, data, usage))
-                            .doOnComplete(() -> settle(attempt, prompt, usage.get()))
+                            .doOnComplete(() -> settle(attempt, prompt, usage[0]))
                     : content.aggregate()
                             .asString(StandardCharsets.UTF_8)
                             .defaultIfEmpty("")
@@ -202,7 +201,7 @@ public final class ChatClient {
     }
 
     /** A piece of text; the last event has none, but tells what all of it cost. Some servers tell that all along. */
-    private static Flux<String> piece(Exchange attempt, String data, AtomicReference<JsonNode> usage) {
+    private static Flux<String> piece(Exchange attempt, String data, JsonNode[] usage) {
         JsonNode event = parsed(200, data);
         if (event.has("error")) {
             // An overload that came too late for the status.
@@ -212,7 +211,7 @@ public final class ChatClient {
             return Flux.error(new ChatException(200, data, signal.throttled()));
         }
         if (event.path("usage").isObject()) {
-            usage.set(event.path("usage"));
+            usage[0] = event.path("usage");
         }
         String text = event.at("/choices/0/delta/content").asText();
         return text.isEmpty() ? Flux.empty() : Flux.just(text);

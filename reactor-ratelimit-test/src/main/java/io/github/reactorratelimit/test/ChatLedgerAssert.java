@@ -183,7 +183,7 @@ public final class ChatLedgerAssert extends AbstractAssert<ChatLedgerAssert, Lis
         for (int to = 0; to < actual.size(); to++) {
             Instant end = actual.get(to).at();
             sum += used(actual.subList(to, to + 1));
-            while (!actual.get(from).at().plus(period).isAfter(end)) {
+            while (Duration.between(actual.get(from).at(), end).compareTo(period) >= 0) {
                 sum -= used(actual.subList(from, from + 1));
                 from++;
             }

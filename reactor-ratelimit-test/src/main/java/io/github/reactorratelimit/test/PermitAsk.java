@@ -127,11 +127,15 @@ public final class PermitAsk {
         return refuse(closedFor(retryAfter));
     }
 
+    static void requirePositive(Duration retryAfter) {
+        if (retryAfter.isNegative() || retryAfter.isZero()) {
+            throw new IllegalArgumentException("the time to retry after must be positive, was " + retryAfter);
+        }
+    }
+
     /** The exception of a real limiter, since nobody else can make one. */
     private static Throwable closedFor(Duration time) {
-        if (time.isNegative() || time.isZero()) {
-            throw new IllegalArgumentException("the time to retry after must be positive, was " + time);
-        }
+        requirePositive(time);
         VirtualTime still = VirtualTime.startingAt(Instant.EPOCH);
         RateLimiter closed = still.limiter(RateLimiter.named("test"));
         closed.pause(Demand.one(), time);

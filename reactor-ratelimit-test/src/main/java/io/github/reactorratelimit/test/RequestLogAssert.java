@@ -137,7 +137,7 @@ public final class RequestLogAssert extends AbstractAssert<RequestLogAssert, Lis
         int from = 0;
         for (int to = 0; to < actual.size(); to++) {
             Instant end = actual.get(to).at();
-            while (!actual.get(from).at().plus(period).isAfter(end)) {
+            while (Duration.between(actual.get(from).at(), end).compareTo(period) >= 0) {
                 from++;
             }
             if (to + 1 - from > fullest[1] - fullest[0]) {

@@ -7,6 +7,7 @@ import io.github.reactorratelimit.RateLimitedException;
 import io.github.reactorratelimit.test.PermitAsk.State;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -88,6 +89,7 @@ public final class TestPermitSource implements PermitSource {
      * @return this source
      */
     public TestPermitSource refuse(Supplier<? extends Throwable> error) {
+        Objects.requireNonNull(error, "error");
         return answer(ask -> ask.refuse(error.get()));
     }
 
@@ -96,8 +98,11 @@ public final class TestPermitSource implements PermitSource {
      *
      * @param retryAfter the time that it tells, positive
      * @return this source
+     * @throws IllegalArgumentException if the time is not positive
      */
     public TestPermitSource refuse(Duration retryAfter) {
+        PermitAsk.requirePositive(
+                retryAfter); // Here, where the test is wrong, and not as what its code is refused with.
         return answer(ask -> ask.refuse(retryAfter));
     }
 

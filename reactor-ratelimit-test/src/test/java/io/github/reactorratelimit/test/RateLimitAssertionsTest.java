@@ -197,6 +197,16 @@ class RateLimitAssertionsTest {
     }
 
     @Test
+    void a_span_may_be_as_long_as_durations_are() {
+        at(0, "/items");
+        at(5, "/items");
+
+        assertThat(service.log()).neverMoreThan(2).inAny(ofSeconds(Long.MAX_VALUE));
+        fails(() -> assertThat(service.log()).neverMoreThan(1).inAny(ofSeconds(Long.MAX_VALUE)))
+                .hasMessageStartingWith("Expecting no more than 1 requests");
+    }
+
+    @Test
     void a_description_goes_on_with_a_narrowed_claim() {
         at(0, "/items");
 

@@ -244,7 +244,11 @@ class TestPermitSourceTest {
     }
 
     @Test
-    void a_negative_delay_is_refused() {
+    void a_negative_delay_and_a_refusal_without_a_time_are_refused_where_they_are_said() {
+        assertThatThrownBy(() -> TestPermitSource.granting().refuse(Duration.ZERO))
+                .hasMessage("the time to retry after must be positive, was PT0S");
+        assertThatThrownBy(() -> TestPermitSource.granting().refuse(Duration.ofSeconds(-1)))
+                .hasMessage("the time to retry after must be positive, was PT-1S");
         assertThatThrownBy(() -> TestPermitSource.granting().grantAfter(Duration.ofSeconds(-1), Schedulers::parallel))
                 .hasMessage("the delay of a grant must not be negative, was PT-1S");
     }
