@@ -22,8 +22,8 @@ class ResponseReaderTest {
                 RateLimiter.named("partner").limit(Limit.inFlight(1)).jitter(0).build();
         RateLimitOperator calls = limiter.calls()
                 .responses(Reply.class, ResponseReader.of(Reply::status, reply -> Headers.of(reply.headers())));
-        List<Reply> replies = new ArrayList<>(
-                List.of(new Reply(429, Map.of("Retry-After", "30")), new Reply(200, Map.of())));
+        List<Reply> replies =
+                new ArrayList<>(List.of(new Reply(429, Map.of("Retry-After", "30")), new Reply(200, Map.of())));
 
         StepVerifier.withVirtualTime(
                         () -> Mono.fromSupplier(() -> replies.remove(0)).transform(calls.limit()))

@@ -93,7 +93,9 @@ class ThrottleLogTest {
     void a_wider_key_that_is_closed_for_a_second_refusal_says_why() {
         RateLimiter limiter = twoAreRefused(RateLimitSignal.of(429).throttled(true));
 
-        assertThat(log.list.get(0).getFormattedMessage()).contains("endpoint=/a").endsWith("no rule was given");
+        assertThat(log.list.get(0).getFormattedMessage())
+                .contains("endpoint=/a")
+                .endsWith("no rule was given");
         assertThat(log.list.get(1).getFormattedMessage())
                 .contains("key=[] ")
                 .endsWith("a second key in it is refused, and neither response named a scope");
@@ -102,9 +104,12 @@ class ThrottleLogTest {
 
     @Test
     void refusals_that_name_their_scope_close_no_wider_one() {
-        RateLimiter limiter = twoAreRefused(RateLimitSignal.of(429).throttled(true).scope("endpoint"));
+        RateLimiter limiter =
+                twoAreRefused(RateLimitSignal.of(429).throttled(true).scope("endpoint"));
 
-        assertThat(log.list.get(1).getFormattedMessage()).contains("endpoint=/b").endsWith("no rule was given");
+        assertThat(log.list.get(1).getFormattedMessage())
+                .contains("endpoint=/b")
+                .endsWith("no rule was given");
         assertThat(limiter.estimate(Demand.of("endpoint", "/c")).allowed()).isTrue();
     }
 
