@@ -6,6 +6,7 @@ import io.github.reactorratelimit.RateLimitListener.Ending;
 import io.github.reactorratelimit.Ticket.Stage;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import reactor.core.scheduler.Scheduler;
@@ -191,6 +192,7 @@ final class Answers {
     }
 
     void settle(Ticket ticket, String unit, long actual) {
+        Objects.requireNonNull(unit, "unit");
         if (actual < 0) {
             throw new IllegalArgumentException("an actual cost in " + unit + " must not be negative, was " + actual);
         }

@@ -3,6 +3,7 @@ package io.github.reactorratelimit;
 import io.github.reactorratelimit.signal.Dialects;
 import io.github.reactorratelimit.signal.Headers;
 import io.github.reactorratelimit.signal.RateLimitSignal;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -44,7 +45,7 @@ final class PermittedExchange implements Exchange, Layers.Mark {
         return use.single()
                 ? Mono.defer(() -> {
                     PermittedExchange exchange = new PermittedExchange(shown);
-                    return permits.doOnNext(exchange::granted)
+                    return exchange.asked(permits)
                             .flatMap(granted ->
                                     Mono.<T>from(exchange.opened(use)).contextWrite(exchange::seen))
                             .doOnNext(answer -> exchange.answered = true)
@@ -52,7 +53,7 @@ final class PermittedExchange implements Exchange, Layers.Mark {
                 })
                 : Flux.defer(() -> {
                     PermittedExchange exchange = new PermittedExchange(shown);
-                    return permits.doOnNext(exchange::granted)
+                    return exchange.asked(permits)
                             .flatMapMany(granted ->
                                     Flux.<T>from(exchange.opened(use)).contextWrite(exchange::seen))
                             .doOnNext(answer -> exchange.answered = true)
@@ -61,7 +62,16 @@ final class PermittedExchange implements Exchange, Layers.Mark {
     }
 
     private <T> Publisher<? extends T> opened(Sources.Use<T> use) {
-        return state.get() == GRANTED ? use.call().apply(this) : Mono.empty();
+        return state.get() == GRANTED
+                ? Objects.requireNonNull(use.call().apply(this), "a call must give a publisher, gave null")
+                : Mono.empty();
+    }
+
+    /** Who gets no permit and is told of no error would take the call for made. */
+    private Mono<Permit> asked(Mono<Permit> permits) {
+        return permits.switchIfEmpty(Mono.error(() ->
+                        new IllegalStateException("a source must give a permit or an error, gave neither: " + shown)))
+                .doOnNext(this::granted);
     }
 
     private Context seen(Context context) {

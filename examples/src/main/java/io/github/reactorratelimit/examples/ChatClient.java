@@ -3,6 +3,7 @@ package io.github.reactorratelimit.examples;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.github.reactorratelimit.Demand;
 import io.github.reactorratelimit.Exchange;
@@ -17,6 +18,7 @@ import io.github.reactorratelimit.Scope;
 import io.github.reactorratelimit.netty.RateLimitedHttpClient;
 import io.github.reactorratelimit.signal.Dialects;
 import io.github.reactorratelimit.signal.Headers;
+import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -26,6 +28,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicReference;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.netty.http.client.HttpClient;
@@ -45,6 +48,7 @@ public final class ChatClient {
 
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String TOKENS = "tokens";
+    private static final Headers EVENTS = Headers.of("Content-Type", "text/event-stream");
 
     /** A model and what its account may use. */
     record Model(String name, long requestsPerMinute, long tokensPerMinute) {}
@@ -60,13 +64,21 @@ public final class ChatClient {
     /** What was answered, by which model, and what it cost. */
     record Answer(String model, String text, long promptTokens, long completionTokens, long microDollars) {}
 
-    /** A response that is no answer and no limit either. */
+    /** A response that is no answer, or a stream that broke off. */
     static final class ChatException extends RuntimeException {
 
         private static final long serialVersionUID = 1L;
 
-        ChatException(int status, String body) {
+        private final boolean elsewhere;
+
+        ChatException(int status, String body, boolean elsewhere) {
             super("The model answered with status " + status + ": " + body);
+            this.elsewhere = elsewhere;
+        }
+
+        /** Whether another model may answer: this one is overloaded, or does not take the key. */
+        boolean elsewhere() {
+            return elsewhere;
         }
     }
 
@@ -89,7 +101,8 @@ public final class ChatClient {
             sources.add(source);
         }
         PermitSource[] fallbacks = sources.subList(1, sources.size()).toArray(PermitSource[]::new);
-        this.models = PermitSource.firstWithin(maxWait, sources.get(0), fallbacks);
+        this.models = PermitSource.firstWithin(maxWait, sources.get(0), fallbacks)
+                .when(error -> error instanceof ChatException failed && failed.elsewhere());
     }
 
     /** What the models allow, and never more than so many dollars. */
@@ -162,7 +175,7 @@ public final class ChatClient {
                         .defaultIfEmpty("")
                         .map(body -> {
                             JsonNode answer = parsed(response.status().code(), body);
-                            long paid = settle(attempt, answer.path("usage"));
+                            long paid = settle(attempt, prompt, answer.path("usage"));
                             return new Answer(
                                     model(attempt.source()).name(),
                                     answer.at("/choices/0/message/content").asText(),
@@ -175,37 +188,42 @@ public final class ChatClient {
     private Flux<String> stream(Exchange attempt, Prompt prompt) {
         return request(attempt, prompt, true).response((response, content) -> {
             int status = response.status().code();
+            AtomicReference<JsonNode> usage = new AtomicReference<>(MissingNode.getInstance());
             return status == 200
                     ? ServerSentEvents.data(content.asString(StandardCharsets.UTF_8))
                             .takeWhile(data -> !data.equals("[DONE]"))
-                            .concatMap(data -> piece(attempt, data))
+                            .concatMap(data -> piece(attempt, data, usage))
+                            .doOnComplete(() -> settle(attempt, prompt, usage.get()))
                     : content.aggregate()
                             .asString(StandardCharsets.UTF_8)
                             .defaultIfEmpty("")
-                            .flatMapMany(body -> Flux.error(new ChatException(status, body)));
+                            .flatMapMany(body -> Flux.error(failure(status, body)));
         });
     }
 
-    /** A piece of text; the last event has none, but tells what all of it cost. */
-    private Flux<String> piece(Exchange attempt, String data) {
+    /** A piece of text; the last event has none, but tells what all of it cost. Some servers tell that all along. */
+    private static Flux<String> piece(Exchange attempt, String data, AtomicReference<JsonNode> usage) {
         JsonNode event = parsed(200, data);
         if (event.has("error")) {
-            // It is what the body of a 429 would have been, had it not come so late.
-            attempt.hear(Dialects.openAi().readBody(429, Headers.of(), data.getBytes(StandardCharsets.UTF_8), 0));
-            return Flux.error(new ChatException(200, data));
+            // An overload that came too late for the status.
+            byte[] piece = ("data: " + data).getBytes(StandardCharsets.UTF_8);
+            RateLimitSignal signal = Dialects.openAi().readBody(200, EVENTS, piece, 0);
+            attempt.hear(signal);
+            return Flux.error(new ChatException(200, data, signal.throttled()));
         }
         if (event.path("usage").isObject()) {
-            settle(attempt, event.path("usage"));
+            usage.set(event.path("usage"));
         }
         String text = event.at("/choices/0/delta/content").asText();
         return text.isEmpty() ? Flux.empty() : Flux.just(text);
     }
 
-    /** What was really used counts, from here on. */
-    private long settle(Exchange attempt, JsonNode usage) {
+    /** What was really used counts, from here on; without a word of it, all that it could have cost. */
+    private long settle(Exchange attempt, Prompt asked, JsonNode usage) {
         String model = model(attempt.source()).name();
-        long prompt = usage.path("prompt_tokens").asLong();
-        long completion = usage.path("completion_tokens").asLong();
+        boolean told = usage.path("prompt_tokens").isNumber();
+        long prompt = told ? usage.path("prompt_tokens").asLong() : asked.tokens();
+        long completion = told ? usage.path("completion_tokens").asLong() : asked.maxTokens();
         long paid = PRICES.microDollars(model, prompt, completion);
         attempt.settle(TOKENS, prompt + completion);
         attempt.settle(PriceTable.UNIT, paid);
@@ -215,9 +233,13 @@ public final class ChatClient {
         return paid;
     }
 
+    private static ChatException failure(int status, String body) {
+        return new ChatException(status, body, status == 401 || status == 403 || status == 404);
+    }
+
     private static JsonNode parsed(int status, String body) {
         if (status != 200) {
-            throw new ChatException(status, body);
+            throw failure(status, body);
         }
         try {
             return JSON.readTree(body);

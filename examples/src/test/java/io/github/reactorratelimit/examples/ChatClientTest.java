@@ -19,6 +19,8 @@ import io.github.reactorratelimit.test.ChatRules;
 import io.github.reactorratelimit.test.ChatService;
 import io.github.reactorratelimit.test.Fault;
 import io.github.reactorratelimit.test.RateLimitedServer;
+import io.github.reactorratelimit.test.Reply;
+import io.github.reactorratelimit.test.ScriptedApi;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -116,6 +118,117 @@ class ChatClientTest {
                             .isInstanceOf(RateLimitedException.class)
                             .hasMessageContaining("micro-dollars in all is spent"))
                     .verify(ofSeconds(20));
+        }
+    }
+
+    private static String content(String text, String more) {
+        return "data: {\"choices\":[{\"delta\":{\"content\":\"" + text + "\"}}]" + more + "}\n\n";
+    }
+
+    private static String usage(long prompt, long completion) {
+        return ",\"usage\":{\"prompt_tokens\":" + prompt + ",\"completion_tokens\":" + completion + "}";
+    }
+
+    private static long left(RateLimiter limiter) {
+        return limiter.snapshot().root().limits().get(0).available();
+    }
+
+    @Test
+    void an_answer_that_does_not_tell_its_usage_is_charged_with_the_most_that_it_can_have_cost() {
+        ScriptedApi api = ScriptedApi.create()
+                .script(
+                        "/v1/chat/completions",
+                        Reply.ok().body("{\"choices\":[{\"message\":{\"content\":\"A bucket.\"}}]}"),
+                        Reply.ok()
+                                .header("Content-Type", "text/event-stream")
+                                .body(content("A ", "") + content("b", "")));
+        try (RateLimitedServer server = api.start()) {
+            RateLimiter limiter = ChatClient.limits(MODELS, 1).build();
+            ChatClient client = client(server, limiter);
+            Answer answer = requireNonNull(client.ask(SHORT).block(ofSeconds(20)));
+            assertThat(answer.microDollars()).isEqualTo(56 * 8);
+            assertThat(left(limiter)).isEqualTo(1_000_000 - 56 * 8);
+            assertThat(client.stream(SHORT).collectList().block(ofSeconds(20))).containsExactly("A ", "b");
+            assertThat(left(limiter)).isEqualTo(1_000_000 - 2 * 56 * 8);
+            assertThat(client.microDollars()).isEqualTo(Map.of("gpt-large", 2 * 56 * 8L));
+        }
+    }
+
+    @Test
+    void of_a_stream_that_tells_its_usage_with_each_piece_the_last_word_counts_and_once() {
+        ScriptedApi api = ScriptedApi.create()
+                .script(
+                        "/v1/chat/completions",
+                        Reply.ok()
+                                .header("Content-Type", "text/event-stream")
+                                .body(content("A ", usage(6, 1)) + content("bucket", usage(6, 20))
+                                        + "data: [DONE]\n\n"));
+        try (RateLimitedServer server = api.start()) {
+            RateLimiter limiter = ChatClient.limits(MODELS, 1).build();
+            ChatClient client = client(server, limiter);
+            assertThat(client.stream(SHORT).collectList().block(ofSeconds(20))).hasSize(2);
+            assertThat(client.microDollars()).isEqualTo(Map.of("gpt-large", 26 * 8L));
+            assertThat(left(limiter)).isEqualTo(1_000_000 - 26 * 8);
+        }
+    }
+
+    @Test
+    void an_overload_before_the_first_piece_of_a_stream_goes_to_the_next_model_and_is_heard() {
+        ChatService service = rules().faultInStream(
+                        0, Fault.first(1, ChatError.RATE_LIMIT_EXCEEDED.reply(ChatDialect.OPENAI)))
+                .service();
+        try (RateLimitedServer server = service.start()) {
+            RateLimiter limiter = ChatClient.limits(MODELS, 1).build();
+            ChatClient client = client(server, limiter);
+            assertThat(client.stream(SHORT).collectList().block(ofSeconds(20))).isNotEmpty();
+            assertThat(service.ledger().count()).isEqualTo(2);
+            assertThat(client.microDollars()).containsOnlyKeys("deepseek");
+            assertThat(limiter.tryAcquire(Demand.of("model", "gpt-large")).allowed())
+                    .as("told by the event")
+                    .isFalse();
+        }
+    }
+
+    @Test
+    void an_overload_after_the_first_piece_of_a_stream_is_the_end_of_it_and_is_heard() {
+        ChatService service = rules().faultInStream(
+                        1, Fault.first(1, ChatError.RATE_LIMIT_EXCEEDED.reply(ChatDialect.OPENAI)))
+                .service();
+        try (RateLimitedServer server = service.start()) {
+            RateLimiter limiter = ChatClient.limits(MODELS, 1).build();
+            StepVerifier.create(client(server, limiter).stream(SHORT))
+                    .expectNextCount(1)
+                    .expectErrorMessage("The model answered with status 200: {\"error\":{\"message\":\"Rate limit"
+                            + " reached.\",\"type\":\"requests\",\"param\":null,\"code\":\"rate_limit_exceeded\"}}")
+                    .verify(ofSeconds(20));
+            assertThat(service.ledger().count()).isOne();
+            assertThat(limiter.tryAcquire(Demand.of("model", "gpt-large")).allowed())
+                    .isFalse();
+        }
+    }
+
+    @Test
+    void an_error_within_a_stream_that_is_no_limit_stops_nobody_else() {
+        ChatService service = rules().faultInStream(0, Fault.first(1, ChatError.SERVER_ERROR.reply(ChatDialect.OPENAI)))
+                .service();
+        try (RateLimitedServer server = service.start()) {
+            RateLimiter limiter = ChatClient.limits(MODELS, 1).build();
+            StepVerifier.create(client(server, limiter).stream(SHORT))
+                    .expectErrorSatisfies(error -> assertThat(error).hasMessageContaining("server_error"))
+                    .verify(ofSeconds(20));
+            assertThat(limiter.tryAcquire(Demand.of("model", "gpt-large")).allowed())
+                    .isTrue();
+        }
+    }
+
+    @Test
+    void a_key_that_one_model_does_not_take_leaves_the_others() {
+        ChatService service = rules().fault(Fault.nth(1, ChatError.INVALID_API_KEY.reply(ChatDialect.OPENAI)))
+                .service();
+        try (RateLimitedServer server = service.start()) {
+            ChatClient client = client(server, ChatClient.limits(MODELS, 1).build());
+            assertThat(client.ask(SHORT).map(Answer::model).block(ofSeconds(20)))
+                    .isEqualTo("deepseek");
         }
     }
 }

@@ -15,8 +15,12 @@ import io.github.reactorratelimit.test.ChatRules;
 import io.github.reactorratelimit.test.ChatService;
 import io.github.reactorratelimit.test.InVirtualTime;
 import io.github.reactorratelimit.test.VirtualTime;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.Locale;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -134,7 +138,7 @@ class LlmQuotaTest {
 
     @ParameterizedTest
     @EnumSource(Requests.class)
-    void both_limits_are_never_refused_and_leave_next_to_nothing_unused(Requests requests) {
+    void both_limits_are_never_refused_and_leave_next_to_nothing_unused(Requests requests) throws IOException {
         // A little less than the server's, which begins to refill when the first call arrives: a way later than ours.
         Limit tokens = Limit.bucket(TOKENS - 1_000, TOKENS, ofMinutes(1)).unit("tokens");
         RateLimiter both = time.limiter(RateLimiter.named("llm").limit(requests.limit(), tokens));
@@ -152,12 +156,20 @@ class LlmQuotaTest {
                         .flatMap(outcome -> outcome.served() ? Mono.just(outcome) : retried(service, ask)));
         Result retries = run(requests, service -> ask -> retried(service, ask));
 
-        System.out.println(requests + "\n  both limits   " + ours + "\n  requests only " + requestsOnly
-                + "\n  retries only  " + retries);
-        assertThat(ours.mean).isBetween(2_400L, 2_600L);
-        assertThat(ours.refused).isZero();
-        assertThat(ours.share).isGreaterThanOrEqualTo(0.95);
-        assertThat(requestsOnly.refused).isGreaterThan(100);
-        assertThat(retries.refused).isGreaterThan(CALLS);
+        for (Result result : List.of(ours, requestsOnly, retries)) {
+            assertThat(result.mean).as("%s", result).isBetween(2_400L, 2_600L);
+        }
+        assertThat(ours.refused).as("both limits: %s", ours).isZero();
+        assertThat(ours.share).as("both limits: %s", ours).isGreaterThanOrEqualTo(0.95);
+        String row = String.format(
+                Locale.ROOT,
+                "| both limits | %d | %.1f %% | %d min %d s |",
+                ours.refused,
+                ours.share * 100,
+                ours.took.toMinutes(),
+                ours.took.toSecondsPart());
+        assertThat(Files.readString(Path.of("../README.md"))).contains(row);
+        assertThat(requestsOnly.refused).as("requests only: %s", requestsOnly).isGreaterThan(100);
+        assertThat(retries.refused).as("retries only: %s", retries).isGreaterThan(CALLS);
     }
 }

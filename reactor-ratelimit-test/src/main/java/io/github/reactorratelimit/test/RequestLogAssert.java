@@ -204,8 +204,10 @@ public final class RequestLogAssert extends AbstractAssert<RequestLogAssert, Lis
      * @param least the shortest distance that is allowed
      * @return these assertions
      * @throws AssertionError if two were closer; it shows all such pairs
+     * @throws IllegalArgumentException if the distance is not positive, which would assert nothing
      */
     public RequestLogAssert waitedAtLeast(Duration least) {
+        positive(least);
         seenAny();
         List<Integer> close = new ArrayList<>();
         for (int i = 1; i < actual.size(); i++) {
@@ -229,9 +231,10 @@ public final class RequestLogAssert extends AbstractAssert<RequestLogAssert, Lis
      * @param beforeRequest which one; the first is 1, so the second is the first that can have waited
      * @return these assertions
      * @throws AssertionError if it came sooner, or did not come
-     * @throws IllegalArgumentException if the number is less than 2
+     * @throws IllegalArgumentException if the number is less than 2, or the distance not positive
      */
     public RequestLogAssert waitedAtLeast(Duration least, int beforeRequest) {
+        positive(least);
         if (beforeRequest < 2) {
             throw new IllegalArgumentException(
                     "a request that waited must be the second at least, was number " + beforeRequest);
@@ -246,6 +249,12 @@ public final class RequestLogAssert extends AbstractAssert<RequestLogAssert, Lis
             fail(expected + "it came after " + gap, beforeRequest - 2, beforeRequest);
         }
         return this;
+    }
+
+    private static void positive(Duration least) {
+        if (least.isZero() || least.isNegative()) {
+            throw new IllegalArgumentException("the shortest distance must be positive, was " + least);
+        }
     }
 
     private String whose() {

@@ -190,6 +190,10 @@ class RateLimitAssertionsTest {
                 .hasMessage("a span must be positive, was PT0S");
         assertThatThrownBy(() -> assertThat(service.log()).waitedAtLeast(ofSeconds(1), 1))
                 .hasMessageContaining("was number 1");
+        assertThatThrownBy(() -> assertThat(service.log()).waitedAtLeast(ofSeconds(0)))
+                .hasMessage("the shortest distance must be positive, was PT0S");
+        assertThatThrownBy(() -> assertThat(service.log()).waitedAtLeast(ofSeconds(-1), 2))
+                .hasMessage("the shortest distance must be positive, was PT-1S");
     }
 
     @Test

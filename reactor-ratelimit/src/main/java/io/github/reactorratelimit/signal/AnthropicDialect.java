@@ -40,7 +40,7 @@ final class AnthropicDialect implements Dialect {
         Failure error = new Failure();
         if (status == 429) {
             BodyReader.present().walk(body, 0, error);
-        } else if (status == 200 && isStream(headers)) {
+        } else if (status == 200 && StreamEvent.isStream(headers)) {
             // what comes behind the event is another one's
             BodyReader.present().walk(body, StreamEvent.dataOf(body, "error"), error);
             if (error.refused != null) {
@@ -55,11 +55,6 @@ final class AnthropicDialect implements Dialect {
                         .terminal("the spend limit is reached, until the first of next month")
                         .build()
                 : signal;
-    }
-
-    private static boolean isStream(Headers headers) {
-        String type = headers.first("content-type");
-        return type != null && BodyText.has(type, "text/event-stream");
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.github.reactorratelimit.signal;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,9 +40,16 @@ final class OpenAiDialect implements Dialect {
         return status == 429 && read(status, headers, 0).terminal() == null ? BODY : 0;
     }
 
+    /**
+     * The body of a refusal; or, for whoever reads a stream that began with 200, a piece of it, whose first error that tells
+     * of a limit counts. No adapter asks for that: it would hold up every stream.
+     */
     @Override
     public RateLimitSignal readBody(int status, Headers headers, byte[] body, long wallNowMillis) {
         RateLimitSignal signal = read(status, headers, wallNowMillis);
+        if (status == 200 && StreamEvent.isStream(headers)) {
+            return readStream(signal, body);
+        }
         Failure error = new Failure();
         if (status != 429 || !BodyReader.present().walk(body, 0, error)) {
             return signal;
@@ -66,6 +74,26 @@ final class OpenAiDialect implements Dialect {
                         .build();
     }
 
+    private static RateLimitSignal readStream(RateLimitSignal signal, byte[] piece) {
+        for (int at = StreamEvent.nextData(piece, 0); at < piece.length; at = StreamEvent.nextData(piece, at)) {
+            Failure error = new Failure();
+            BodyReader.present().walk(piece, at, error);
+            if (error.terminal != null || error.refused != null) {
+                RateLimitSignal.Builder told = signal.toBuilder()
+                        .throttled(true)
+                        .reason("an error event within the stream: "
+                                + (error.terminal != null ? error.terminal : error.refused));
+                if (error.wait != null) {
+                    told.hint(error.wait).delay(error.wait);
+                }
+                return error.terminal == null
+                        ? told.build()
+                        : told.terminal(error.terminal).build();
+            }
+        }
+        return signal;
+    }
+
     @Override
     public String toString() {
         return "OpenAI";
@@ -77,8 +105,21 @@ final class OpenAiDialect implements Dialect {
         /** OpenRouter repeats the provider's headers in the body. */
         private static final String HEADER = "error.metadata.headers.";
 
+        /** Codes and types of errors that are limits; gateways put the status there. */
+        private static final Set<String> LIMITS = Set.of(
+                "rate_limit_exceeded",
+                "rate_limit_error",
+                "overloaded_error",
+                "server_overloaded",
+                "slow_down",
+                "429",
+                "529");
+
         private final List<String> headers = new ArrayList<>();
         private @Nullable String terminal;
+        /** The kind of an error that is a refusal for a limit, where no status tells. */
+        private @Nullable String refused;
+
         private @Nullable Duration wait;
 
         @Override
@@ -87,6 +128,8 @@ final class OpenAiDialect implements Dialect {
                 case "error.code", "error.type" -> {
                     if (text.equals("insufficient_quota") || text.equals("billing_hard_limit_reached")) {
                         terminal = text;
+                    } else if (LIMITS.contains(text)) {
+                        refused = text;
                     }
                 }
                 case "error.message" -> wait = BodyText.durationBehind(text, "try again in ");

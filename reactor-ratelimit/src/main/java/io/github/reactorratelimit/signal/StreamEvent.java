@@ -10,6 +10,11 @@ final class StreamEvent {
 
     private StreamEvent() {}
 
+    static boolean isStream(Headers headers) {
+        String type = headers.first("content-type");
+        return type != null && BodyText.has(type, "text/event-stream");
+    }
+
     /** Where the data of the first event of this name begins; the end of the piece if there is none. */
     static int dataOf(byte[] piece, String name) {
         byte[] wanted = bytes(name);
@@ -26,6 +31,17 @@ final class StreamEvent {
             at = behind(piece, from, EVENT);
         }
         return piece.length;
+    }
+
+    /** Where the data of the next event begins, by the lines from {@code from} on; the end of the piece if there is none. */
+    static int nextData(byte[] piece, int from) {
+        int at = behind(piece, from, DATA);
+        // What a text speaks of is no line.
+        for (int before = at - DATA.length - 1; before >= 0 && at < piece.length && piece[before] >= ' '; ) {
+            at = behind(piece, at, DATA);
+            before = at - DATA.length - 1;
+        }
+        return at;
     }
 
     private static int behind(byte[] piece, int from, byte[] word) {

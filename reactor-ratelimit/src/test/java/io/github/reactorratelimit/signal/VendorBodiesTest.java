@@ -270,6 +270,43 @@ class VendorBodiesTest {
                 .isSameAs(RateLimitSignal.none(200));
     }
 
+    @Test
+    void an_error_within_a_stream_of_openai_is_a_limit_only_if_it_says_so() {
+        Headers stream = Headers.of("Content-Type", "text/event-stream");
+        String before = "data: {\"choices\":[{\"delta\":{\"content\":\"data: {}\"}}]}\n\n";
+        assertThat(Dialects.openAi().bodyBytes(200, stream)).isZero();
+        for (String error : List.of(
+                "{'type':'requests','code':'rate_limit_exceeded'}",
+                "{'type':'tokens','code':'rate_limit_exceeded','message':'Please try again in 20s.'}",
+                "{'type':'overloaded_error'}",
+                "{'code':429,'message':'Provider returned error'}",
+                "{'type':'insufficient_quota','code':'insufficient_quota'}")) {
+            String event = "data: " + json("{'id':'1','error':" + error + "}") + "\n\n";
+            for (String piece : List.of(event, before + event, event + before, "event: error\r\n" + event)) {
+                RateLimitSignal signal = Dialects.openAi().readBody(200, stream, piece.getBytes(UTF_8), 0);
+                assertThat(signal.throttled()).as(piece).isTrue();
+                assertThat(signal.terminal() != null).as(piece).isEqualTo(error.contains("quota"));
+                assertThat(signal.delay()).isEqualTo(error.contains("20s") ? Duration.ofSeconds(20) : null);
+                assertThat(signal.reason()).startsWith("an error event within the stream: ");
+            }
+            assertThat(Dialects.openAi().readBody(200, Headers.of(), event.getBytes(UTF_8), 0))
+                    .isSameAs(RateLimitSignal.none(200));
+        }
+        for (String piece : List.of(
+                "",
+                before,
+                "data:",
+                "data: [DONE]\n\n",
+                json("data: {'error':{'type':'server_error','code':null}}\n\n"),
+                json("data: {'error':{'type':'invalid_request_error','message':'try again in 20s'}}\n\n"),
+                json("data: {'choices':[{'delta':{'content':'rate_limit_exceeded'}}]}\n\n"),
+                json(": data: {'error':{'code':429}}\n\n"))) {
+            assertThat(Dialects.openAi().readBody(200, stream, piece.getBytes(UTF_8), 0))
+                    .as(piece)
+                    .isSameAs(RateLimitSignal.none(200));
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"", "null", "-1", "soon", "1m30"})
     void a_hint_of_anthropic_that_cannot_be_read_does_not_hide_the_spend_limit(String hint) {

@@ -54,11 +54,11 @@ final class Page {
               seconds, and on the way requests move together, so that even a bucket refuses it. The slower one is not refused, and
               reaches about 75 %.
             - Told no limits, ours is refused two or three times where servers tell; with `learn()` not at all where they tell
-              quotas. Both reach 90 % there, for resets in whole seconds cost up to a second per period. Calls in flight are no
-              quota, so there is nothing to learn: the ramp finds them.
-            - Where nobody tells anything, neither the caller nor the server, ours is refused four to seven times per period, a tenth
-              of what backoff is, and pays in time for each ramp: 60 % of the optimum at fixed and sliding windows, which don't
-              forgive a retry that is early.
+              quotas. Both reach 88 % and more there, for resets in whole seconds cost up to a second per period. Calls in flight are
+              no quota, so there is nothing to learn: the ramp finds them, at 66 %.
+            - Where nobody tells anything, neither the caller nor the server, ours is refused three to seven times per period, where
+              backoff is fifty times, and six times in all for calls in flight. It pays in time for each ramp: 60 % of the optimum at
+              fixed and sliding windows, which don't forgive a retry that is early.
 
             ![answers per time](simulation/goodput.svg)
 

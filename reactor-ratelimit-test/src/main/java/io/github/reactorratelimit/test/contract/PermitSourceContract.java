@@ -1,8 +1,11 @@
 package io.github.reactorratelimit.test.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.github.reactorratelimit.Demand;
+import io.github.reactorratelimit.Limit;
 import io.github.reactorratelimit.Permit;
 import io.github.reactorratelimit.PermitSource;
 import io.github.reactorratelimit.signal.RateLimitSignal;
@@ -142,6 +145,37 @@ public abstract class PermitSourceContract {
 
         granted(staying).release();
         take(source);
+    }
+
+    /** A choice among sources counts on it: it goes on to the next when this one says that it would take too long. */
+    @Test
+    void one_who_will_not_wait_is_told_so_and_leaves_no_trace() {
+        PermitSource source = oneAtATime();
+        Permit first = take(source);
+
+        CompletableFuture<Permit> impatient =
+                source.acquire(demand().maxWait(Duration.ZERO)).toFuture();
+
+        assertThat(impatient).failsWithin(PATIENCE);
+        first.release();
+        take(source);
+    }
+
+    @Test
+    void a_negative_correction_is_refused_and_what_is_told_late_or_twice_is_borne() {
+        Permit permit = take(oneAtATime());
+        assertThatIllegalArgumentException().isThrownBy(() -> permit.settle(Limit.REQUESTS, -1));
+
+        permit.release();
+
+        assertThatCode(() -> {
+                    permit.settle(Limit.REQUESTS, 1);
+                    permit.settle(Limit.REQUESTS, 1);
+                    permit.sent();
+                    permit.hear(RateLimitSignal.none(200));
+                    permit.complete(RateLimitSignal.none(200));
+                })
+                .doesNotThrowAnyException();
     }
 
     @Test

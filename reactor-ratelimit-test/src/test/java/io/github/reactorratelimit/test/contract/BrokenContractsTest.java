@@ -171,12 +171,14 @@ class BrokenContractsTest {
         assertThat(broken(EagerSource.class))
                 .containsExactly(
                         "a_completed_permit_is_free_again",
+                        "a_negative_correction_is_refused_and_what_is_told_late_or_twice_is_borne",
                         "a_released_permit_goes_to_one_who_waits_and_releasing_it_twice_frees_it_once",
                         "each_subscription_is_one_act",
                         "leaving_while_the_permit_is_on_its_way_loses_none",
                         "nothing_is_asked_before_it_is_requested",
                         "nothing_is_asked_before_it_is_subscribed",
-                        "one_who_leaves_while_waiting_leaves_no_trace");
+                        "one_who_leaves_while_waiting_leaves_no_trace",
+                        "one_who_will_not_wait_is_told_so_and_leaves_no_trace");
     }
 
     /** Forgets all it was told. */
