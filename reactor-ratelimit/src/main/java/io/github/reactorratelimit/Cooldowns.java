@@ -140,7 +140,7 @@ final class Cooldowns {
                 break;
             }
             node = wider;
-            throttle = refuse(now, node, permitGeneration, signal, random);
+            throttle = refuse(now, node, permitGeneration, signal, random).widened();
         }
         changed = true;
         return throttle;

@@ -1,12 +1,19 @@
 package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.signal.Headers;
+import java.util.Objects;
+import java.util.function.Function;
+import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Mono;
 
 /**
  * How the operator sees the response in a {@code T}. Called on the thread that emits the response; must not block.
+ *
+ * <pre>{@code
+ * ResponseReader<Reply> reader = ResponseReader.of(Reply::status, reply -> Headers.of(reply.headers()));
+ * }</pre>
  *
  * @param <T> the client's type of response
  */
@@ -49,5 +56,29 @@ public interface ResponseReader<T> {
      */
     default Publisher<Void> discard(T response) {
         return Mono.empty();
+    }
+
+    /**
+     * A reader of status and headers, for responses whose body no dialect has to see and that hold nothing.
+     *
+     * @param status the HTTP status of a response
+     * @param headers a view of its headers
+     * @param <T> the client's type of response
+     * @return the reader
+     */
+    static <T> ResponseReader<T> of(ToIntFunction<? super T> status, Function<? super T, ? extends Headers> headers) {
+        Objects.requireNonNull(status, "status");
+        Objects.requireNonNull(headers, "headers");
+        return new ResponseReader<>() {
+            @Override
+            public int status(T response) {
+                return status.applyAsInt(response);
+            }
+
+            @Override
+            public Headers headers(T response) {
+                return headers.apply(response);
+            }
+        };
     }
 }

@@ -21,6 +21,7 @@ final class Throttle {
     private final List<String> keys;
     private final RateLimitSignal signal;
     private final long waitNanos;
+    private boolean widened;
 
     Throttle(Node closed, RateLimitSignal signal, long waitNanos) {
         this.keys = Tree.labels(closed);
@@ -30,6 +31,12 @@ final class Throttle {
 
     long waitNanos() {
         return waitNanos;
+    }
+
+    /** Of a key that the response did not name: closed because several below it were refused. */
+    Throttle widened() {
+        widened = true;
+        return this;
     }
 
     void log(String limiter) {
@@ -75,7 +82,8 @@ final class Throttle {
         if (signal.terminal() != null) {
             return "no wait helps, " + signal.terminal();
         }
-        return signal.reason() == null ? "no rule was given" : signal.reason();
+        String rule = signal.reason() == null ? "no rule was given" : signal.reason();
+        return widened ? rule + "; a second key in it is refused, and neither response named a scope" : rule;
     }
 
     /** Of the quotas that are used up, the one with the longest reset; without one, the first. */

@@ -90,6 +90,43 @@ class ThrottleLogTest {
     }
 
     @Test
+    void a_wider_key_that_is_closed_for_a_second_refusal_says_why() {
+        RateLimiter limiter = twoAreRefused(RateLimitSignal.of(429).throttled(true));
+
+        assertThat(log.list.get(0).getFormattedMessage())
+                .contains("endpoint=/a")
+                .endsWith("no rule was given");
+        assertThat(log.list.get(1).getFormattedMessage())
+                .contains("key=[] ")
+                .endsWith("a second key in it is refused, and neither response named a scope");
+        assertThat(limiter.estimate(Demand.of("endpoint", "/c")).allowed()).isFalse();
+    }
+
+    @Test
+    void refusals_that_name_their_scope_close_no_wider_one() {
+        RateLimiter limiter =
+                twoAreRefused(RateLimitSignal.of(429).throttled(true).scope("endpoint"));
+
+        assertThat(log.list.get(1).getFormattedMessage())
+                .contains("endpoint=/b")
+                .endsWith("no rule was given");
+        assertThat(limiter.estimate(Demand.of("endpoint", "/c")).allowed()).isTrue();
+    }
+
+    private RateLimiter twoAreRefused(RateLimitSignal.Builder refusal) {
+        RateLimiter limiter = RateLimiter.named("partner")
+                .scheduler(time::scheduler)
+                .limit(Limit.inFlight(9))
+                .scope(Scope.by("endpoint").otherwise(Limit.inFlight(9)))
+                .build();
+        for (String endpoint : List.of("/a", "/b")) {
+            limiter.tryAcquire(Demand.of("endpoint", endpoint)).permit().complete(refusal.build());
+        }
+        assertThat(log.list).hasSize(2);
+        return limiter;
+    }
+
+    @Test
     void a_response_without_figures_says_so() {
         hear(Dialects.standard().read(429, Headers.of("Retry-After", "7"), 0));
 

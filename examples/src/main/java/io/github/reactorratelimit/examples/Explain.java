@@ -147,6 +147,9 @@ public final class Explain {
 
     /** The rule, and the quota that it is about if that has a name. */
     private static String rule(RateLimitSignal signal) {
+        if (signal.terminal() != null) {
+            return "a refusal that waiting does not help with";
+        }
         if (signal.reason() == null) {
             return "nothing to decide";
         }

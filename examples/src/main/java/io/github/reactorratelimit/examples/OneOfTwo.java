@@ -37,6 +37,7 @@ final class OneOfTwo {
                     .doOnNext(status -> statuses.merge(status, 1, Integer::sum))
                     .blockLast();
             System.out.println(args[0] + ": " + statuses);
+            shared.dispose(); // Before its client: else it would look to it as if Redis were out of order.
         } finally {
             redis.shutdown();
         }

@@ -19,7 +19,7 @@ public final class TwoProcesses {
     private TwoProcesses() {}
 
     /**
-     * Takes about 40 seconds.
+     * Takes about 50 seconds.
      *
      * @param args none
      * @throws Exception if a process fails, or somebody was refused

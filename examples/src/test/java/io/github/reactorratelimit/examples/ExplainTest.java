@@ -139,9 +139,14 @@ class ExplainTest {
     void a_terminal_throttle_says_that_no_wait_helps() {
         assertThat(explain("openai", """
                 HTTP/1.1 429 Too Many Requests
+                x-ratelimit-remaining-requests: 0
+                x-ratelimit-reset-requests: 6m0s
 
                 {"error": {"code": "insufficient_quota"}}
-                """)).contains("wait     no wait helps: insufficient_quota");
+                """))
+                .contains(
+                        "wait     no wait helps: insufficient_quota",
+                        "rule     a refusal that waiting does not help with");
     }
 
     @Test

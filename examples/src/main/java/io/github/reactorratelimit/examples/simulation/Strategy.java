@@ -9,7 +9,6 @@ import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterSpec;
 import io.github.reactorratelimit.ResponseReader;
 import io.github.reactorratelimit.Share;
-import io.github.reactorratelimit.signal.Headers;
 import io.github.reactorratelimit.test.SimulatedResponse;
 import java.time.Duration;
 import java.util.List;
@@ -169,15 +168,6 @@ record Strategy(String name, boolean reads, BiFunction<World, Service, Client> s
         }
     }
 
-    private static final ResponseReader<SimulatedResponse> READER = new ResponseReader<>() {
-        @Override
-        public int status(SimulatedResponse response) {
-            return response.status();
-        }
-
-        @Override
-        public Headers headers(SimulatedResponse response) {
-            return response.headers();
-        }
-    };
+    private static final ResponseReader<SimulatedResponse> READER =
+            ResponseReader.of(SimulatedResponse::status, SimulatedResponse::headers);
 }
