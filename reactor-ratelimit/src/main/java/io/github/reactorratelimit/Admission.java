@@ -55,7 +55,7 @@ final class Admission {
         this.turns = new Turns(tree.root, timers, settings.ageingNanos());
         this.entries = new Entries(turns, generations, told);
         this.departures = new Departures(settings, timers, turns, entries, outgoing);
-        Cooldowns cooldowns = new Cooldowns(settings, generations, tree, news);
+        Cooldowns cooldowns = new Cooldowns(settings, generations, tree, news, store != null);
         Sharing sharing = null;
         if (store != null && told != null) {
             Sharing.check(limits);

@@ -25,14 +25,15 @@ final class Cooldowns {
     private final News news;
     private final Routing routing;
     private final Learning learning;
-    private final Others others = new Others();
+    private final Others others;
     private boolean changed;
 
-    Cooldowns(Settings settings, Generations generations, Tree tree, News news) {
+    Cooldowns(Settings settings, Generations generations, Tree tree, News news, boolean shared) {
         this.settings = settings;
         this.news = news;
         this.generations = generations;
         this.routing = new Routing(tree);
+        this.others = new Others(shared);
         this.learning = new Learning(settings, generations, routing, others);
     }
 

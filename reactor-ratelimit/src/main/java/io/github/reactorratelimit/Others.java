@@ -16,8 +16,15 @@ final class Others {
 
     private static final int MOST = 100;
 
+    /** A store has the books of all processes, and those here only say what this one took. */
+    private final boolean shared;
+
     private int told;
     private @Nullable Finding found;
+
+    Others(boolean shared) {
+        this.shared = shared;
+    }
 
     /** What a response says of a quota beside what our books say; only if they are those of the same limit. */
     void look(long now, Node leaf, Ticket ticket, RateLimitSignal signal) {
@@ -49,7 +56,7 @@ final class Others {
 
     /** A quota that is learned fell by more than we used of it, and are using. */
     void found(Node node, RateLimitSignal signal, Quota quota, long ours) {
-        if (!node.toldOfOthers && told < MOST) {
+        if (!shared && !node.toldOfOthers && told < MOST) {
             node.toldOfOthers = true;
             told++;
             found = new Finding(Tree.labels(node), signal.status(), counted(quota), quota, ours);
