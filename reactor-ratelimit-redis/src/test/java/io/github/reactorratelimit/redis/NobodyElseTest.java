@@ -4,6 +4,7 @@ import static java.time.Duration.ofSeconds;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
@@ -29,8 +30,10 @@ class NobodyElseTest {
     @Test
     void a_server_that_counts_the_calls_of_all_processes_is_not_warned_of() {
         Logger logger = (Logger) LoggerFactory.getLogger(RateLimiter.class);
+        Level before = logger.getLevel();
         log.start();
         logger.addAppender(log);
+        logger.setLevel(Level.WARN);
         try (RealRedis server = new RealRedis()) {
             RedisSharing sharing = RedisSharing.over(server.connection()).timeout(ofSeconds(10));
             RateLimiter a =
@@ -46,6 +49,7 @@ class NobodyElseTest {
             b.dispose();
         } finally {
             logger.detachAppender(log);
+            logger.setLevel(before);
         }
         assertThat(log.list)
                 .extracting(ILoggingEvent::getFormattedMessage)
