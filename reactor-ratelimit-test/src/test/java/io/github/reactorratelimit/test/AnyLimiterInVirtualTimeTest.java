@@ -114,7 +114,9 @@ class AnyLimiterInVirtualTimeTest {
         Reply last = Reply.ok()
                 .header("X-RateLimit-Limit", "1")
                 .header("X-RateLimit-Remaining", "0")
-                .header("X-RateLimit-Reset", Long.toString(WAIT.toSeconds()));
+                .header(
+                        "X-RateLimit-Reset",
+                        Long.toString(WAIT.toSeconds() - 1)); // Its fraction may have been cut off.
         ScriptedApi api = ScriptedApi.create().always("/page", last);
         return page(limiter, api).then(page(limiter, api));
     }
