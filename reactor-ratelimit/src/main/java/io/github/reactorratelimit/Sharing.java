@@ -327,11 +327,17 @@ final class Sharing {
         return answer.books() < 0 ? null : ended.draft.limits.get(answer.books());
     }
 
+    /** A window may be told to be full for as long as calls under way may take, which ends a period after their heads. */
+    private static long least(long toldNanos, @Nullable Limit limit) {
+        boolean window = limit != null && limit.kind() == Limit.Kind.WINDOW;
+        return window ? Math.min(toldNanos, limit.spanNanos()) : toldNanos;
+    }
+
     private void refused(long now, StoreCall ended, Answer answer, List<Asked> refused) {
         Limit limit = limitOf(ended, answer);
         boolean forGood = limit != null && limit.kind() == Limit.Kind.TOTAL;
         boolean timed = answer.waitNanos() >= 0;
-        long until = Exact.add(now, timed ? Math.max(1, answer.waitNanos()) : AGAIN_NANOS);
+        long until = Exact.add(now, timed ? Math.max(1, least(answer.waitNanos(), limit)) : AGAIN_NANOS);
         if (answer.key() >= 0 && !forGood) {
             int lane = answer.books() < 0 ? -1 : ended.draft.lanes.get(answer.books());
             ended.draft
