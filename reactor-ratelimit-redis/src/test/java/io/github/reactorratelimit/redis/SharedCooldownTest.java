@@ -7,23 +7,28 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.Demand;
+import io.github.reactorratelimit.Exchange;
 import io.github.reactorratelimit.Limit;
 import io.github.reactorratelimit.LimitStore.Batch;
 import io.github.reactorratelimit.Permit;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterSnapshot.ScopeState;
 import io.github.reactorratelimit.RateLimiterSpec;
+import io.github.reactorratelimit.signal.Headers;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import reactor.core.Disposable;
+import reactor.core.publisher.Mono;
 import reactor.test.scheduler.VirtualTimeScheduler;
 
 /** Refusals as two processes hear them, on a real server that is told the virtual time. */
@@ -122,6 +127,35 @@ class SharedCooldownTest {
         b.refused(other);
         assertThat(a.status().waves()).isEqualTo(1);
         assertThat(b.status().closedFor()).isEqualTo(ofSeconds(1));
+    }
+
+    @Test
+    void a_window_that_is_full_of_calls_under_way_is_asked_for_again_after_a_period() {
+        Peer a = peer(Limit.of(1, ofSeconds(10)));
+        Peer b = peer(Limit.of(1, ofSeconds(10)));
+        CompletableFuture<Exchange> sent = new CompletableFuture<>();
+        Disposable call = a.limiter
+                .calls()
+                .exchange(Demand.one(), exchange -> {
+                    sent.complete(exchange);
+                    return Mono.never();
+                })
+                .subscribe();
+        Exchange exchange = sent.orTimeout(10, TimeUnit.SECONDS).join();
+        exchange.sent();
+        CompletableFuture<Permit> next = b.limiter.acquire(Demand.one()).toFuture();
+        b.store.awaitAnswered(batch -> !batch.asks().isEmpty());
+        b.status(); // What was answered before is heard then.
+        exchange.head(200, Headers.of());
+        a.store.awaitAnswered(
+                batch -> batch.number() > 1 && !batch.corrections().isEmpty());
+        time.advanceTimeBy(ofSeconds(10));
+        for (int i = 0; i < 100 && !next.isDone(); i++) {
+            time.advanceTimeBy(Duration.ofMillis(10));
+            b.status();
+        }
+        assertThat(next).isCompleted();
+        call.dispose();
     }
 
     @Test
