@@ -59,9 +59,9 @@ final class Admission {
         Sharing sharing = null;
         if (store != null && told != null) {
             Sharing.check(limits);
-            StoreVerdicts verdicts =
-                    new StoreVerdicts(settings, timers, turns, news, cooldowns, entries, departures, outgoing);
-            sharing = new Sharing(store, settings, tree, timers, turns, verdicts, told, generations);
+            StoreVerdicts verdicts = new StoreVerdicts(settings, timers, turns, entries, departures, outgoing);
+            SharedKeys keys = new SharedKeys(told, news, cooldowns, turns, generations);
+            sharing = new Sharing(store, settings, tree, timers, turns, verdicts, told, keys);
         }
         this.caller = sharing == null ? null : new StoreCaller(this, sharing, limits, scopes);
         this.room = new WaitingRoom(

@@ -181,7 +181,7 @@ final class Passes {
         disposed = true;
         pass(now -> {
             if (caller != null) {
-                caller.dispose();
+                caller.dispose(now);
             }
             departures.failAll(now, tree.root, null);
         });

@@ -3,18 +3,23 @@ package io.github.reactorratelimit;
 import io.github.reactorratelimit.LimitStore.Batch;
 import io.github.reactorratelimit.LimitStore.KeyState;
 import io.github.reactorratelimit.LimitStore.Reply;
+import io.github.reactorratelimit.RateLimitListener.Cause;
 
 /** How keys stand for all processes, as replies tell, and what follows from it here; under the monitor. */
 final class SharedKeys {
 
-    private final StoreNews news;
-    private final StoreVerdicts verdicts;
+    /** What is still to be told from here. */
+    private final StoreNews toTell;
+
+    private final News news;
+    private final Cooldowns cooldowns;
     private final Turns turns;
     private final Generations generations;
 
-    SharedKeys(StoreNews news, StoreVerdicts verdicts, Turns turns, Generations generations) {
+    SharedKeys(StoreNews toTell, News news, Cooldowns cooldowns, Turns turns, Generations generations) {
+        this.toTell = toTell;
         this.news = news;
-        this.verdicts = verdicts;
+        this.cooldowns = cooldowns;
         this.turns = turns;
         this.generations = generations;
     }
@@ -30,17 +35,26 @@ final class SharedKeys {
             if (node.forgotten) {
                 continue;
             }
-            if (!news.isToClose(node)) {
+            if (!toTell.isToClose(node)) {
                 follow(now, node, state);
             }
             if (!state.quotas().isEmpty()) {
-                state.quotas().forEach(quota -> verdicts.learnedTogether(now, node, quota));
+                state.quotas().forEach(quota -> cooldowns.learned(now, node, quota));
                 turns.touch(now, node);
             }
             // Unless it is what is known here: the way there and back makes no closing longer.
             if (Exact.add(sentAt, state.closedNanos()) > Math.max(sentAt, node.gate.closedUntil)) {
-                verdicts.closedElsewhere(now, node, state.closedNanos());
+                closed(now, node, state.closedNanos());
             }
+        }
+    }
+
+    /** Another process heard that a key is closed. */
+    private void closed(long now, Node node, long nanos) {
+        long longer = node.close(now, Exact.add(now, nanos));
+        news.closed(now, node, longer, Cause.REFUSED);
+        if (longer > 0) {
+            turns.notice(now, node);
         }
     }
 
@@ -62,7 +76,7 @@ final class SharedKeys {
             changed |= before;
             ramp.follow(now, state.width(), generations);
             if (!before) {
-                news.ramps(node); // Else its answers tell, or there is nothing to tell.
+                toTell.ramps(node); // Else its answers tell, or there is nothing to tell.
             }
         }
         if (state.waveNanos() > 0) {

@@ -62,6 +62,9 @@ final class Sharing {
     private boolean roundDue;
     private boolean roundProbes;
     private boolean disposed;
+    /** Nobody is left to ask for, and the store is out of order: it is not called any more. */
+    private boolean over;
+
     private final ArrayDeque<StoreCall> overdue = new ArrayDeque<>(1);
     /** By how many the limits are to be divided from now on; 0 for no change. */
     private int division;
@@ -87,7 +90,7 @@ final class Sharing {
             Turns turns,
             StoreVerdicts verdicts,
             StoreNews news,
-            Generations generations) {
+            SharedKeys keys) {
         this.store = store;
         this.settings = settings;
         this.tree = tree;
@@ -95,7 +98,7 @@ final class Sharing {
         this.turns = turns;
         this.verdicts = verdicts;
         this.news = news;
-        this.keys = new SharedKeys(news, verdicts, turns, generations);
+        this.keys = keys;
         this.timeoutNanos = Exact.nanos(store.terms().timeout());
     }
 
@@ -120,8 +123,10 @@ final class Sharing {
         return disposed;
     }
 
-    void dispose() {
+    void dispose(long now) {
         disposed = true;
+        over = mode != Mode.SHARED;
+        setRound(now);
     }
 
     /** Whether those who fit here have to be asked for there. */
@@ -154,7 +159,7 @@ final class Sharing {
     boolean mayCall() {
         boolean probing = mode == Mode.ALONE || mode == Mode.CLOSED;
         boolean some = roundDue || (!probing && (!asked.isEmpty() || news.isSome()));
-        return call == null && some && !isChanging();
+        return call == null && !over && some && !isChanging();
     }
 
     /** The next call, if there is something to tell or to ask and none is under way. */
@@ -194,7 +199,7 @@ final class Sharing {
     /** The next round is not put off by what is called meanwhile. */
     private void setRound(long now) {
         boolean probing = mode == Mode.ALONE || mode == Mode.CLOSED;
-        boolean wanted = probing || news.holds();
+        boolean wanted = !over && (probing || news.holds());
         if (!wanted || probing != roundProbes) {
             timers.remove(round);
         }
@@ -356,7 +361,8 @@ final class Sharing {
     void lost(long now, StoreCall ended, Throwable why) {
         news.lost(ended);
         failure = why;
-        if (mode == Mode.SHARED) {
+        over |= disposed;
+        if (mode == Mode.SHARED && !over) {
             division = store.terms().processes();
             mode = division > 0 ? Mode.DIVIDING : Mode.CLOSED;
         }

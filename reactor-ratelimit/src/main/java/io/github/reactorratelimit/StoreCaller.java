@@ -60,8 +60,8 @@ final class StoreCaller implements Runnable {
         }
     }
 
-    void dispose() {
-        sharing.dispose();
+    void dispose(long now) {
+        sharing.dispose(now);
     }
 
     // ---------------------------------------------------------------------------------------- outside the monitor

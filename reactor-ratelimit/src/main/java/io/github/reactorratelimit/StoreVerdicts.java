@@ -1,6 +1,5 @@
 package io.github.reactorratelimit;
 
-import io.github.reactorratelimit.RateLimitListener.Cause;
 import io.github.reactorratelimit.StoreCall.Asked;
 import io.github.reactorratelimit.Ticket.Stage;
 import org.jspecify.annotations.Nullable;
@@ -11,26 +10,15 @@ final class StoreVerdicts {
     private final Settings settings;
     private final Timers timers;
     private final Turns turns;
-    private final News news;
-    private final Cooldowns cooldowns;
     private final Entries entries;
     private final Departures departures;
     private final Outgoing outgoing;
 
     StoreVerdicts(
-            Settings settings,
-            Timers timers,
-            Turns turns,
-            News news,
-            Cooldowns cooldowns,
-            Entries entries,
-            Departures departures,
-            Outgoing outgoing) {
+            Settings settings, Timers timers, Turns turns, Entries entries, Departures departures, Outgoing outgoing) {
         this.settings = settings;
         this.timers = timers;
         this.turns = turns;
-        this.news = news;
-        this.cooldowns = cooldowns;
         this.entries = entries;
         this.departures = departures;
         this.outgoing = outgoing;
@@ -82,20 +70,6 @@ final class StoreVerdicts {
         for (Ticket ticket : Departures.waitingBelow(root)) {
             Slot slot = departures.leaveLine(now, ticket);
             outgoing.turnAway(ticket, Refusals.unavailable(settings.name(), slot.node, why));
-        }
-    }
-
-    /** What all processes have learned of a quota of a key together. */
-    void learnedTogether(long now, Node node, LimitStore.Quota shared) {
-        cooldowns.learned(now, node, shared);
-    }
-
-    /** Another process heard that a key is closed. */
-    void closedElsewhere(long now, Node node, long nanos) {
-        long longer = node.close(now, Exact.add(now, nanos));
-        news.closed(now, node, longer, Cause.REFUSED);
-        if (longer > 0) {
-            turns.notice(now, node);
         }
     }
 }
