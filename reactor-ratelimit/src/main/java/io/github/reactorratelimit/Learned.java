@@ -19,8 +19,8 @@ final class Learned {
     private static final LearnedMeter[] NONE = {};
 
     private LearnedMeter[] meters = NONE;
-    /** Per lane, its shares of them; an empty row for a lane that may use all of each. */
-    private Meter[][] shares = {};
+    /** Per lane, its shares of them; none for a lane that may use all of each. */
+    private Meters[] shares = {};
 
     LearnedMeter[] meters() {
         return meters;
@@ -37,19 +37,19 @@ final class Learned {
     }
 
     /** What a lane may use of them, if that is not all. */
-    Meter[] shares(int lane) {
-        return lane < shares.length ? shares[lane] : NONE;
+    Meters shares(int lane) {
+        return lane < shares.length ? shares[lane] : Meters.NONE;
     }
 
     private void setMeters(LearnedMeter[] changed, int lanes) {
         meters = changed;
-        shares = new Meter[lanes][];
+        shares = new Meters[lanes];
         for (int lane = 0; lane < lanes; lane++) {
             int of = lane;
-            shares[lane] = Arrays.stream(changed)
+            shares[lane] = Meters.of(Arrays.stream(changed)
                     .map(meter -> meter.share(of))
                     .filter(Objects::nonNull)
-                    .toArray(Meter[]::new);
+                    .toArray(Meter[]::new));
         }
     }
 
@@ -164,24 +164,12 @@ final class Learned {
         return at;
     }
 
-    /** As {@link #readyAt}, of what the lane may use of them. */
-    long shareReadyAt(long now, Demand demand, int lane) {
-        long at = now;
-        for (Meter share : shares(lane)) {
-            at = Math.max(at, share.readyAt(now, demand.costFor(share)));
-        }
-        return at;
-    }
-
     long expectedAt(long now, Demand demand, int lane, long ahead) {
         long at = now;
         for (LearnedMeter meter : meters) {
             at = Math.max(at, meter.expectedAt(now, meter.countsRequests ? ahead : 0, demand.costFor(meter)));
         }
-        for (Meter share : shares(lane)) {
-            at = Math.max(at, share.expectedAt(now, share.countsRequests ? ahead : 0, demand.costFor(share)));
-        }
-        return at;
+        return Math.max(at, shares(lane).expectedAt(now, demand, ahead));
     }
 
     /** Even what costs nothing in a quota's unit is out, and may be what asks for it. */
@@ -189,7 +177,7 @@ final class Learned {
         for (LearnedMeter meter : meters) {
             meter.take(now, demand.costFor(meter), phase);
         }
-        for (Meter share : shares(lane)) {
+        for (Meter share : shares(lane).each) {
             share.take(now, demand.costFor(share), phase);
         }
     }

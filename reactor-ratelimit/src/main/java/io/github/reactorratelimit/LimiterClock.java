@@ -11,9 +11,9 @@ import reactor.core.scheduler.Scheduler;
  */
 final class LimiterClock {
 
-    private final Supplier<Scheduler> schedulers;
     private static final long WALL_NANOS = 1_000_000_000L;
 
+    private final Supplier<Scheduler> schedulers;
     private @Nullable Anchor anchor;
     private long now;
     /** What the clock on the wall showed when somebody asked last, and when that was. */

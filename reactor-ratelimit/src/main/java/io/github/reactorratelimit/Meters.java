@@ -21,6 +21,10 @@ final class Meters {
                 limits.stream().map(limit -> Meter.of(limit, now, wall)).toArray(Meter[]::new));
     }
 
+    static Meters of(Meter[] each) {
+        return new Meters(each);
+    }
+
     boolean has(Limit.Kind kind) {
         for (Meter meter : each) {
             if (meter.limit.kind() == kind) {

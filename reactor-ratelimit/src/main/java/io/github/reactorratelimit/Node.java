@@ -140,7 +140,7 @@ final class Node {
 
     long shareReadyAt(long now, Demand demand, int lane) {
         long at = Math.max(slots[lane].refusedUntil, shares[lane].readyAt(now, demand));
-        return learned == null ? at : Math.max(at, learned.shareReadyAt(now, demand, lane));
+        return learned == null ? at : Math.max(at, learned.shares(lane).readyAt(now, demand));
     }
 
     /** Nobody passes before, whatever the meters say. */

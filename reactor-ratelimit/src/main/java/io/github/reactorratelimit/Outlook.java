@@ -28,7 +28,7 @@ final class Outlook {
             look(now, node.shares[lane].each, demand);
             if (node.learned != null) {
                 look(now, node.learned.meters(), demand);
-                look(now, node.learned.shares(lane), demand);
+                look(now, node.learned.shares(lane).each, demand);
             }
             if (node.ramp != null) {
                 closed(now, node.ramp.readyAt(now));

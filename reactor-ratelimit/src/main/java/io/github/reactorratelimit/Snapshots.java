@@ -82,8 +82,8 @@ final class Snapshots {
                 at = node.ramp.readyAt(now);
                 blockedBy = null;
             }
-            Meter[] learned = node.learned == null ? new Meter[0] : node.learned.shares(slot.lane);
-            for (Meter[] meters : List.of(node.allMeters(), node.shares[slot.lane].each, learned)) {
+            Meters learned = node.learned == null ? Meters.NONE : node.learned.shares(slot.lane);
+            for (Meter[] meters : List.of(node.allMeters(), node.shares[slot.lane].each, learned.each)) {
                 for (Meter meter : meters) {
                     long ready = meter.readyAt(now, first.demand.costFor(meter));
                     if (ready > at) {

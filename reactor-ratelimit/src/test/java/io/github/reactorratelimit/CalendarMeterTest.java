@@ -157,25 +157,25 @@ class CalendarMeterTest {
     @Test
     void a_call_granted_long_before_midnight_and_sent_just_before_counts_on_both_sides() {
         Books books = at(new Books(daily(10)), ofDays(1).minusSeconds(10));
-        Books.Entry waits = books.take(3, Phase.UNSENT);
-        at(books, ofDays(1).minusMillis(100));
-        waits.sent();
-        assertThat(books.available()).isEqualTo(7);
-        at(books, ofDays(1).plusSeconds(1));
-        assertThat(books.available()).isEqualTo(7);
-        waits.settle(1);
+        Books.Entry call = countsOnBothSides(books);
+        call.settle(1);
         assertThat(books.available()).isEqualTo(9);
     }
 
     @Test
     void a_call_granted_and_sent_in_the_last_second_counts_once_on_either_side() {
-        Books books = at(new Books(daily(10)), ofDays(1).minusMillis(500));
-        Books.Entry waits = books.take(3, Phase.UNSENT);
+        countsOnBothSides(at(new Books(daily(10)), ofDays(1).minusMillis(500)));
+    }
+
+    /** A call that is granted now and sent just before midnight. */
+    private Books.Entry countsOnBothSides(Books books) {
+        Books.Entry call = books.take(3, Phase.UNSENT);
         at(books, ofDays(1).minusMillis(100));
-        waits.sent();
+        call.sent();
         assertThat(books.available()).isEqualTo(7);
         at(books, ofDays(1).plusSeconds(1));
         assertThat(books.available()).isEqualTo(7);
+        return call;
     }
 
     /** Books whose wall is as fast as the test says. */
