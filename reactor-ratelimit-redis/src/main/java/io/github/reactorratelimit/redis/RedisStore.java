@@ -124,12 +124,13 @@ final class RedisStore implements LimitStore {
         List<Answer> answers = new ArrayList<>(batch.asks().size());
         for (Ask ask : batch.asks()) {
             int granted = (int) next(rest);
+            int ahead = ask.ahead() > 0 ? (int) next(rest) : 0;
             long wait = nanos(rest);
             int key = (int) next(rest) - 1;
             int books = (int) next(rest) - 1;
             long left = ask.figures() ? next(rest) : -1;
             long full = ask.figures() ? nanos(rest) : -1;
-            answers.add(new Answer(granted, wait, key, books, left, full));
+            answers.add(new Answer(granted, ahead, wait, key, books, left, full));
         }
         return new Reply(now * 1_000, keys, answers);
     }
