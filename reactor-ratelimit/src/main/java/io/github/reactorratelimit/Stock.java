@@ -34,8 +34,8 @@ final class Stock extends Timed {
 
     /** Where one more of them stands in the store's books; null if there is none. */
     @Nullable
-    Standing take(long now) {
-        if (left == 0 || now >= dueAt) {
+    Standing take() {
+        if (left == 0) {
             return null;
         }
         left--;

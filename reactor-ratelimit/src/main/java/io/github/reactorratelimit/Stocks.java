@@ -37,7 +37,7 @@ final class Stocks {
 
     /** Where a permit that is there for this ticket stands in the store's books; null if it has to be asked for. */
     @Nullable
-    Standing take(long now, Ticket ticket) {
+    Standing take(Ticket ticket) {
         Stock stock = latest;
         Slot slot = ticket.place();
         if (stock == null || stock.slot != slot) {
@@ -47,7 +47,7 @@ final class Stocks {
             }
             latest = stock;
         }
-        return stock.isFor(ticket.demand, ticket.phase) ? stock.take(now) : null;
+        return stock.isFor(ticket.demand, ticket.phase) ? stock.take() : null;
     }
 
     /** How many more to ask for than stand and wait. */

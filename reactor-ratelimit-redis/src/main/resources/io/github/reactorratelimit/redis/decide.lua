@@ -18,7 +18,8 @@
 --           quotas           the names of those fields
 --           probes           "process 1 until ...": who may have asked what is left while no quota is known
 --
--- ARGV    now              "" for the server's clock, else microseconds (for tests, and for servers without TIME)
+-- ARGV[1] one line of words with a space between them:
+--         now              "-" for the server's clock, else microseconds (for tests, and for servers without TIME)
 --         batch            rises with every batch of a process; one that isn't newer than the last is refused; 0: only looks
 --         expires          refused if it is later than that (0: never): nobody waits for the answer any more
 --         process, lease   who asks, and how long it holds what is in flight without another word
@@ -49,11 +50,7 @@
 --                          the least left), what that has left, and in what time it is full again (-1: never)
 --         or an error that begins with STALE or EXPIRED, and nothing has changed
 
-local cursor = 0
-local function text()
-  cursor = cursor + 1
-  return ARGV[cursor]
-end
+local text = string.gmatch(ARGV[1], '%S+')
 local function int()
   return tonumber(text())
 end

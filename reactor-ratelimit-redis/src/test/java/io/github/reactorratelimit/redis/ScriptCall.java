@@ -179,7 +179,7 @@ final class ScriptCall {
     }
 
     List<Long> onServerTime(RedisCommands<String, String> redis) {
-        return run("", redis);
+        return run("-", redis);
     }
 
     private List<Long> run(String now, RedisCommands<String, String> redis) {
@@ -194,7 +194,7 @@ final class ScriptCall {
         words.add("0");
         section(words, askCount, asks);
         return redis.eval(
-                DecideScript.TEXT, ScriptOutputType.MULTI, names.toArray(String[]::new), words.toArray(String[]::new));
+                DecideScript.TEXT, ScriptOutputType.MULTI, names.toArray(String[]::new), String.join(" ", words));
     }
 
     private static void section(List<String> words, int count, List<String> section) {
