@@ -310,7 +310,22 @@ final class Sharing {
             }
         }
         stocks.answered(now);
+        grantAhead(now);
         setRound(now);
+    }
+
+    /** Those who came meanwhile are the first who get what was granted ahead. */
+    private void grantAhead(long now) {
+        if (stocks.isSome()) {
+            asked.removeIf(one -> {
+                Ticket ticket = one.ticket();
+                Standing ahead = ticket.stage() == Stage.ASKED ? stocks.take(ticket) : null;
+                if (ahead != null) {
+                    verdicts.grant(now, ticket, ahead);
+                }
+                return ahead != null;
+            });
+        }
     }
 
     private void answered(long now, StoreCall ended, Group group, Answer answer, long at) {

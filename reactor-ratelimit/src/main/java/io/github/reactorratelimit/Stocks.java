@@ -80,6 +80,11 @@ final class Stocks {
         return !parts.isEmpty();
     }
 
+    /** Whether there may be something to take. */
+    boolean isSome() {
+        return !stocks.isEmpty();
+    }
+
     /** A call was answered. */
     void answered(long now) {
         answered = true;

@@ -217,6 +217,21 @@ class GrantedAheadTest {
     }
 
     @Test
+    void who_came_during_the_call_is_the_first_who_gets_one() {
+        RateLimiter limiter = limiter(WINDOW);
+        acquire(limiter, 1);
+        acquire(limiter, 3);
+        store.answer();
+        acquire(limiter, 2);
+        store.answer();
+        acquire(limiter, 3, Demand.one().maxWait(Duration.ZERO));
+        store.answer();
+        assertThat(permits).hasSize(8);
+        assertThat(store.latest().asks()).extracting(Ask::times).containsExactly(1);
+        assertThat(store.batches).hasSize(4);
+    }
+
+    @Test
     void nobody_gets_one_where_its_key_is_closed() {
         RateLimiter limiter = limiter(WINDOW);
         busy(limiter);
