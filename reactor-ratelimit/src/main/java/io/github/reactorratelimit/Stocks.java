@@ -6,7 +6,6 @@ import io.github.reactorratelimit.StoreCall.Group;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,7 +23,7 @@ final class Stocks {
 
     private final Timers timers;
     private final StoreNews news;
-    private final Map<Slot, Stock> stocks = new IdentityHashMap<>();
+    private final IdentityHashMap<Slot, Stock> stocks = new IdentityHashMap<>();
     private @Nullable Stock latest;
     private boolean disposed;
     private boolean answered;

@@ -70,8 +70,8 @@ final class StoreCall extends Timed {
             boolean figures = group.asked.get(0).ticket() instanceof Inquiry;
             List<Part> parts = draft.parts(group.slot, group.demand, group.phase);
             int ahead = figures ? 0 : stocks.wanted(now, number, group, parts, draft);
-            asks.add(new Ask(
-                    group.asked.size(), ahead, Stocks.KEPT_NANOS, figures, draft.path(group.slot.node), parts));
+            asks.add(
+                    new Ask(group.asked.size(), ahead, Stocks.KEPT_NANOS, figures, draft.path(group.slot.node), parts));
         }
         return asks;
     }

@@ -16,13 +16,11 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
-import reactor.core.scheduler.Scheduler;
 import reactor.test.scheduler.VirtualTimeScheduler;
 
 /** Callers who come in quick succession find permits that a store granted with those of the last call. */
@@ -34,7 +32,6 @@ class GrantedAheadTest {
     private static final Limit WINDOW = Limit.of(100_000, ofSeconds(10));
 
     private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
-    private final Supplier<Scheduler> scheduler = () -> time;
     private final HandStore store = new HandStore();
     private final List<Permit> permits = new ArrayList<>();
     private final List<Throwable> failures = new ArrayList<>();
@@ -69,8 +66,7 @@ class GrantedAheadTest {
 
         void answer() {
             Batch batch = latest();
-            List<KeyState> keys =
-                    Collections.nCopies(batch.keys().size(), new KeyState(0, 0, 0, 0, 0, 0, List.of()));
+            List<KeyState> keys = Collections.nCopies(batch.keys().size(), new KeyState(0, 0, 0, 0, 0, 0, List.of()));
             List<Answer> answers = batch.asks().stream()
                     .map(ask -> new Answer(ask.times(), ask.ahead(), 0, -1, -1, -1, -1))
                     .toList();
@@ -78,12 +74,8 @@ class GrantedAheadTest {
         }
     }
 
-    private RateLimiterSpec spec(Limit... limits) {
-        return RateLimiter.named("busy").limit(limits).scheduler(scheduler);
-    }
-
     private RateLimiter limiter(Limit... limits) {
-        return spec(limits).build(store);
+        return RateLimiter.named("busy").limit(limits).scheduler(() -> time).build(store);
     }
 
     private void acquire(RateLimiter limiter, int count) {
@@ -183,8 +175,7 @@ class GrantedAheadTest {
         assertThat(store.batches).hasSize(calls + 1);
         assertThat(store.latest().asks()).isEmpty();
         // Of those that count from the end of the time for which they may be kept.
-        assertThat(store.latest().corrections())
-                .containsExactly(new Correction(0, STORE + 5_000_000, 0, 0, used - 4));
+        assertThat(store.latest().corrections()).containsExactly(new Correction(0, STORE + 5_000_000, 0, 0, used - 4));
         store.answer();
         acquire(limiter, 1);
         assertThat(store.batches).hasSize(calls + 2);
@@ -198,8 +189,7 @@ class GrantedAheadTest {
         busy(limiter);
         acquire(limiter, 2);
         permits.get(7).settle("requests", 0);
-        assertThat(store.latest().corrections())
-                .containsExactly(new Correction(0, STORE + 5_000_000, 0, 0, -1));
+        assertThat(store.latest().corrections()).containsExactly(new Correction(0, STORE + 5_000_000, 0, 0, -1));
     }
 
     @Test
@@ -274,8 +264,7 @@ class GrantedAheadTest {
         RateLimiter limiter = limiter(WINDOW);
         busy(limiter);
         limiter.dispose();
-        assertThat(store.latest().corrections())
-                .containsExactly(new Correction(0, STORE + 5_000_000, 0, 0, -2));
+        assertThat(store.latest().corrections()).containsExactly(new Correction(0, STORE + 5_000_000, 0, 0, -2));
         store.answer();
         assertThat(limiter.snapshot().timers()).isZero();
     }
@@ -297,7 +286,7 @@ class GrantedAheadTest {
     void after_limits_have_changed_they_are_of_no_use_and_count_as_spent() {
         RateLimiter limiter = limiter(WINDOW);
         busy(limiter);
-        limiter.change(spec(Limit.of(50_000, ofSeconds(20))));
+        limiter.change(limiter.spec().limit(Limit.of(50_000, ofSeconds(20))));
         time.advanceTimeBy(ofSeconds(1));
         assertThat(store.batches).hasSize(3);
         acquire(limiter, 1);

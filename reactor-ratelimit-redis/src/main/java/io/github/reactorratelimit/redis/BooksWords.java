@@ -73,11 +73,24 @@ final class BooksWords {
         String field = name + ":" + micros + "+" + rest + "/" + rate + lane;
         long borrows = books.borrows() ? 1 : 0;
         return line(
-                key, field, "bucket", burst, micros, rest.longValueExact(), rate.longValueExact(), books.initial(), borrows);
+                key,
+                field,
+                "bucket",
+                burst,
+                micros,
+                rest.longValueExact(),
+                rate.longValueExact(),
+                books.initial(),
+                borrows);
     }
 
     private static String line(int key, String field, String kind, long... figures) {
-        StringBuilder line = new StringBuilder().append(key).append(' ').append(field).append(' ').append(kind);
+        StringBuilder line = new StringBuilder()
+                .append(key)
+                .append(' ')
+                .append(field)
+                .append(' ')
+                .append(kind);
         for (long figure : figures) {
             line.append(' ').append(figure);
         }

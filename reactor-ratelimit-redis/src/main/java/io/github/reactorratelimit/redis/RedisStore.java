@@ -83,9 +83,9 @@ final class RedisStore implements LimitStore {
     }
 
     private Mono<List<Object>> eval(ScriptWords words) {
-        return Mono.fromFuture(() -> commands.<List<Object>>eval(
-                        DecideScript.TEXT, ScriptOutputType.MULTI, words.keys(), words.line())
-                .toCompletableFuture());
+        return Mono.fromFuture(
+                () -> commands.<List<Object>>eval(DecideScript.TEXT, ScriptOutputType.MULTI, words.keys(), words.line())
+                        .toCompletableFuture());
     }
 
     /** When nobody waits for the answer any more, on the server's clock; 0 as long as that isn't known. */

@@ -72,7 +72,12 @@ final class ScriptWords {
     }
 
     private void ask(Ask ask) {
-        words(ask.times(), ask.ahead(), up(ask.keptNanos()), ask.figures() ? 1 : 0, ask.keys().size());
+        words(
+                ask.times(),
+                ask.ahead(),
+                up(ask.keptNanos()),
+                ask.figures() ? 1 : 0,
+                ask.keys().size());
         ask.keys().forEach(key -> word(key + 1));
         word(ask.parts().size());
         for (Part part : ask.parts()) {

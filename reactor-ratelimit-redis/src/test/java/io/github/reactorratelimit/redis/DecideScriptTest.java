@@ -103,14 +103,26 @@ class DecideScriptTest {
 
     @Test
     void so_many_more_are_granted_ahead_if_sixteen_times_as_many_fit() {
-        assertThat(call().window(ROOT, 1_000, 10 * SECOND).ahead(50, 0).ask(200, 0).at(T, redis))
+        assertThat(call().window(ROOT, 1_000, 10 * SECOND)
+                        .ahead(50, 0)
+                        .ask(200, 0)
+                        .at(T, redis))
                 .endsWith(200L, 50L, 0L, 0L, 0L);
-        assertThat(call().window(ROOT, 1_000, 10 * SECOND).ahead(46, 0).ask(10, 0).at(T, redis))
+        assertThat(call().window(ROOT, 1_000, 10 * SECOND)
+                        .ahead(46, 0)
+                        .ask(10, 0)
+                        .at(T, redis))
                 .endsWith(10L, 46L, 0L, 0L, 0L);
         // 694 are left after the one that waits.
-        assertThat(call().window(ROOT, 1_000, 10 * SECOND).ahead(44, 0).ask(1, 0).at(T, redis))
+        assertThat(call().window(ROOT, 1_000, 10 * SECOND)
+                        .ahead(44, 0)
+                        .ask(1, 0)
+                        .at(T, redis))
                 .endsWith(1L, 0L, 0L, 0L, 0L);
-        assertThat(call().bucket(ROOT, 161, 500_000, 0, 1).ahead(10, 0).ask(2, 0).at(T, redis))
+        assertThat(call().bucket(ROOT, 161, 500_000, 0, 1)
+                        .ahead(10, 0)
+                        .ask(2, 0)
+                        .at(T, redis))
                 .endsWith(2L, 0L, 0L, 0L, 0L);
         assertThat(call().bucket(ROOT, 161, 500_000, 0, 1)
                         .ahead(9, 0)

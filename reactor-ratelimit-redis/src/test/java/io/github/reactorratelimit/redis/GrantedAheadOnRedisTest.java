@@ -61,10 +61,7 @@ class GrantedAheadOnRedisTest {
 
     private void run(AtomicInteger granted, AtomicBoolean over) {
         Flux.range(0, 64)
-                .flatMap(
-                        i -> caller(processes.get(i % 2), granted, over)
-                                .subscribeOn(Schedulers.boundedElastic()),
-                        64)
+                .flatMap(i -> caller(processes.get(i % 2), granted, over).subscribeOn(Schedulers.boundedElastic()), 64)
                 .blockLast(ofSeconds(60));
     }
 
