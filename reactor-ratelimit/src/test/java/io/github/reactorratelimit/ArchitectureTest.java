@@ -58,7 +58,10 @@ class ArchitectureTest {
     private static final Set<String> OPERATOR = Set.of(
             "RateLimitOperator",
             "Attempt",
-            "Call",
+            "TriedExchange",
+            "TriedSubscription",
+            "RetryLoop",
+            "Draining",
             "Limited",
             "MonoLimit",
             "FluxLimit",
@@ -202,8 +205,8 @@ class ArchitectureTest {
     }
 
     @Test
-    void the_queue_and_the_algorithms_named_here_exist() {
-        for (Set<String> group : List.of(ALGORITHMS, QUEUE)) {
+    void the_classes_named_here_exist() {
+        for (Set<String> group : List.of(ALGORITHMS, OPERATOR, QUEUE)) {
             assertThat(MAIN.stream().map(JavaClass::getSimpleName).toList())
                     .as("a renamed class would escape its rule")
                     .containsAll(group);
