@@ -70,14 +70,14 @@ final class LearnedMeter extends Meter {
             place--;
         }
         members.add(place, node);
-        unanswered += node.unanswered;
+        unanswered += node.underWay.unanswered();
         places.joined();
         begin();
     }
 
     void leave(Node node) {
         if (members.remove(node)) {
-            unanswered -= node.unanswered;
+            unanswered -= node.underWay.unanswered();
         }
         begin();
         if (whenLeft != null && members.isEmpty()) {

@@ -148,10 +148,8 @@ final class Turns {
 
     /** Everything below this node changed, and it too: all are placed anew, the narrow ones first. */
     void touchAll(long now, Node node) {
-        if (node.children != null) {
-            for (Node child : node.children.values()) {
-                touchAll(now, child);
-            }
+        for (Node child : node.children()) {
+            touchAll(now, child);
         }
         place(now, node);
     }
