@@ -149,14 +149,12 @@ final class FluxLimitEach<T> extends Flux<T> {
 
         private void step() {
             Element<T> here = element;
-            if (cancelled) {
+            if (cancelled || over) {
                 over = true;
-                if (here != null) { // It may come in the instant of the cancel.
+                if (here != null) { // It may come in the instant of the cancel, or after a refusal.
                     element = null;
                     here.discard();
                 }
-            } else if (over) {
-                return;
             } else if (here != null) {
                 asked = false;
                 if (here.isNew()) {
@@ -196,6 +194,7 @@ final class FluxLimitEach<T> extends Flux<T> {
 
         private void fail(Element<T> here, @Nullable Throwable error) {
             over = true;
+            element = null;
             if (upstream != null) {
                 upstream.cancel();
             }
