@@ -62,7 +62,8 @@ class Attempt<T> extends TriedSubscription implements CoreSubscriber<T>, Layers.
                 longest = Math.min(longest, patience.leftNanos());
             }
             admission().acquire(this, RateLimitContext.laneOf(actual.currentContext()), rest, longest);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
+            Exceptions.throwIfFatal(e);
             if (!step(WAITING, DONE)) {
                 throw e;
             }

@@ -6,6 +6,7 @@ import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
+import reactor.core.Exceptions;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Operators;
 import reactor.util.context.Context;
@@ -241,7 +242,8 @@ final class FluxLimitEach<T> extends Flux<T> {
             try {
                 String lane = RateLimitContext.laneOf(pacing.currentContext());
                 pacing.admission.acquire(this, lane, 0, pacing.maxWaitNanos);
-            } catch (RuntimeException e) {
+            } catch (Throwable e) {
+                Exceptions.throwIfFatal(e);
                 failed = e;
                 decided = true;
                 pacing.steps();

@@ -2,6 +2,7 @@ package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.Tree.KeyLimits;
 import org.jspecify.annotations.Nullable;
+import reactor.core.Exceptions;
 
 /**
  * Finds the leaf that a demand is counted at. Where that is not known from last time its keys are reckoned, and the limits
@@ -47,7 +48,8 @@ final class KeyFinder {
     KeyLimits limits(@Nullable Ticket asking, Object[] keys) {
         try {
             return tree.limitsOf(keys);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
+            Exceptions.throwIfFatal(e);
             if (herald != null && asking != null) {
                 herald.refused(asking, 0, e);
             }

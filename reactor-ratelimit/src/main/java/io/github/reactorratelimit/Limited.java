@@ -4,6 +4,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.CoreSubscriber;
+import reactor.core.Exceptions;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Hooks;
 import reactor.core.publisher.Mono;
@@ -45,7 +46,8 @@ interface Limited<T> {
         Demand asked;
         try {
             asked = limited.demand(context);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
+            Exceptions.throwIfFatal(e);
             Operators.error(actual, e);
             return;
         }
