@@ -57,8 +57,7 @@ final class BatchVerdict<P, S> {
         return exhausted;
     }
 
-    // ------------------------------------------------------------------------------------------ a batch as it is
-    // answered
+    // --------------------------------------------------------------------------------------- a batch that is answered
 
     void answered(List<BatchPart<P, S>> parts, BatchAnswer<S> batch) {
         for (BatchPart<P, S> part : parts) {
@@ -92,7 +91,6 @@ final class BatchVerdict<P, S> {
     }
 
     // ------------------------------------------------------------------------------------------ a batch that fails
-    // whole
 
     /** Its exception stands for a response. */
     void refused(List<BatchPart<P, S>> parts, RateLimitSignal signal, Throwable error) {

@@ -237,8 +237,9 @@ public final class RateLimitOperator implements PermitSource {
     }
 
     Mono<Permit> acquire(Demand demand, @Nullable Patience longest) {
-        Demand asked = failsFast ? Objects.requireNonNull(demand, "demand").waitAtMost(0) : demand;
-        return Mono.from(new MonoAcquire(admission, priced(Objects.requireNonNull(asked, "demand")), longest));
+        Objects.requireNonNull(demand, "demand");
+        Demand asked = failsFast ? demand.waitAtMost(0) : demand;
+        return Mono.from(new MonoAcquire(admission, priced(asked), longest));
     }
 
     /** Calls that were asked for as calls of {@code shown}, and wait no longer than that has patience. */
