@@ -12,9 +12,9 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.scheduler.Scheduler;
 
 /**
- * Lets tickets in and out: all that asks for permits, waits for them and gives them back, each in one {@linkplain Passes
- * pass}. What is asked without standing in line goes to {@link Decisions}, what attempts tell while they run to
- * {@link Answers}, what people do by hand to {@link Controls}.
+ * Lets tickets in and out: all that asks for permits, may wait for them and gives them back, each in one
+ * {@linkplain Passes pass}. What is asked without standing in line goes to {@link Decisions}, what attempts tell while they
+ * run to {@link Answers}, what people do by hand to {@link Controls}.
  */
 final class Admission {
 

@@ -190,10 +190,7 @@ final class BatchVerdict<P, S> {
     }
 
     private boolean mayRetry(BatchPart<P, S> part, Outcome outcome) {
-        return outcome != Outcome.TERMINAL
-                && !operator.policy().isNone()
-                && operator.isReplayable()
-                && (outcome.anyMethod() || part.idempotent);
+        return outcome != Outcome.TERMINAL && operator.mayRetry(outcome, part.idempotent);
     }
 
     private String name() {

@@ -285,8 +285,9 @@ public final class RateLimitOperator implements PermitSource {
         return failsFast;
     }
 
-    boolean isReplayable() {
-        return replayable;
+    /** Whether a call with this outcome may be made again, as far as its kind decides. */
+    boolean mayRetry(Outcome outcome, boolean isIdempotent) {
+        return !policy.isNone() && replayable && (outcome.anyMethod() || isIdempotent);
     }
 
     boolean isIdempotent(Demand demand) {

@@ -4,36 +4,19 @@ import static java.time.Duration.ofMinutes;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What batches alone tell of others who use the same quota. */
 class BatchOthersTest extends BatchScript {
 
-    private final Logger logger = (Logger) LoggerFactory.getLogger(RateLimiter.class);
-    private final ListAppender<ILoggingEvent> log = new ListAppender<>();
-    private final @Nullable Level before = logger.getLevel();
+    @RegisterExtension
+    final LogLines log = new LogLines(Level.WARN);
 
     @BeforeEach
-    void listen() {
+    void a_window_of_a_hundred() {
         limiter = time.limiter(Limit.of(100, ofMinutes(1)));
-        log.start();
-        logger.addAppender(log);
-        logger.setLevel(Level.WARN);
-        logger.setAdditive(false);
-    }
-
-    @AfterEach
-    void leave() {
-        logger.detachAppender(log);
-        logger.setLevel(before);
-        logger.setAdditive(true);
     }
 
     @Test
@@ -41,13 +24,12 @@ class BatchOthersTest extends BatchScript {
         String[] left = {"X-RateLimit-Limit", "100", "X-RateLimit-Remaining", "50", "X-RateLimit-Reset", "30"};
         then("p1", 200, left).then("p2", 200);
         run(gets(2));
-        assertThat(log.list)
+        assertThat(log.texts())
                 .singleElement()
-                .extracting(ILoggingEvent::getFormattedMessage)
                 .asString()
                 .startsWith("limiter=test key=[] status=200 used=50 remaining=50 limit=100 ours=2: somebody else");
-        log.list.clear();
+        log.events().clear();
         run(gets(2));
-        assertThat(log.list).isEmpty();
+        assertThat(log.texts()).isEmpty();
     }
 }
