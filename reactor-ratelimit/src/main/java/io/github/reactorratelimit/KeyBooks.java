@@ -114,7 +114,7 @@ abstract class KeyBooks {
     }
 
     /** New limits go on from the books of the old ones of their kind and unit, in order. */
-    final void limitBy(long now, List<Limit> limits, Lanes lanes, long generation, LongUnaryOperator wall) {
+    void change(long now, List<Limit> limits, Lanes lanes, long generation, LongUnaryOperator wall) {
         boolean closed = gate.isClosed(now);
         if (closed) {
             stop(gate.closedUntil, now);

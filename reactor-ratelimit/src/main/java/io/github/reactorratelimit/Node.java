@@ -235,9 +235,9 @@ final class Node extends KeyBooks {
         forgetRefusals();
     }
 
-    /** New limits go on from the books of the old ones of their kind and unit, in order. */
+    @Override
     void change(long now, List<Limit> limits, Lanes lanes, long generation, LongUnaryOperator wall) {
-        limitBy(now, limits, lanes, generation, wall);
+        super.change(now, limits, lanes, generation, wall);
         holds = holds();
     }
 
