@@ -65,8 +65,8 @@ final class Admission {
         this.herald = Herald.of(settings, tree);
         this.finder = new KeyFinder(tree, herald);
         this.passes = new Passes(clock, timers, tree, turns, room, departures, outgoing, news, herald, caller);
-        this.decisions = new Decisions(
-                this, tree, turns, generations, outlook, finder, entries, room, passes, herald, caller);
+        this.decisions =
+                new Decisions(this, tree, turns, generations, outlook, finder, entries, room, passes, herald, caller);
         Hearing hearing = new Hearing(
                 settings, tree, timers, turns, generations, news, entries, departures, outgoing, cooldowns, told);
         this.answers = new Answers(settings, passes, timers, hearing, entries, departures, herald);

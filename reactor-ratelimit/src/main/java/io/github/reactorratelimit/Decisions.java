@@ -127,7 +127,8 @@ final class Decisions {
             passes.carryOut(out);
             if (leaf != null) {
                 Slot slot = wait == 0 && take ? leaf.slots[lane] : null;
-                return new Decision(wait, remaining, fullAfter, limit, admission, demand, slot, now, generation, permit);
+                return new Decision(
+                        wait, remaining, fullAfter, limit, admission, demand, slot, now, generation, permit);
             }
             if (keys == null) {
                 keys = finder.keys(demand);

@@ -382,8 +382,8 @@ class OperatorRaceTest { // B05, B20
             Answer<Permit> grant = new Answer<>();
             AtomicInteger granted = new AtomicInteger();
             PermitSource source = demand -> grant.doOnNext(given -> granted.incrementAndGet());
-            Disposable call = count(
-                    source.<Integer>use(asked -> Demand.one(), exchange -> Mono.never()).flux());
+            Disposable call = count(source.<Integer>use(asked -> Demand.one(), exchange -> Mono.never())
+                    .flux());
             return new Round(() -> grant.emit(permit), call::dispose, () -> {
                 if (granted.get() == 0) {
                     permit.release(); // It never left its source.

@@ -21,12 +21,12 @@ class OthersTest {
     private static final String WORDS = "somebody else uses this quota";
 
     private final VirtualTime time = new VirtualTime();
+
     @RegisterExtension
     final LogLines log = new LogLines(Level.WARN);
 
     private List<String> lines() {
-        return log.texts().stream().filter(line -> line.contains(WORDS))
-                .toList();
+        return log.texts().stream().filter(line -> line.contains(WORDS)).toList();
     }
 
     private static RateLimitSignal left(long remaining, long limit, @Nullable Duration window) {

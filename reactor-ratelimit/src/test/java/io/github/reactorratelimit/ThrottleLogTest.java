@@ -18,6 +18,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 class ThrottleLogTest {
 
     private final VirtualTime time = new VirtualTime();
+
     @RegisterExtension
     final LogLines log = new LogLines(Level.INFO);
 
