@@ -29,6 +29,7 @@ import reactor.test.subscriber.TestSubscriber;
 class ThrowingUserCodeTest {
 
     private final IllegalStateException broken = new IllegalStateException("the user's own mistake");
+    private final AssertionError worse = new AssertionError("one that is no exception");
 
     private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
     private final RateLimiter limiter = RateLimiter.named("api")
@@ -112,31 +113,25 @@ class ThrowingUserCodeTest {
         assertThat(discarded).hasSize(1);
     }
 
-    /** One that is no exception. */
-    private static final class Mistake extends AssertionError {
-
-        private static final long serialVersionUID = 1L;
-
-        static final Mistake OURS = new Mistake();
-
-        static <T> T made(Object whatever) {
-            throw OURS;
-        }
-    }
-
     @Test
     void an_error_of_a_function_ends_its_call_as_an_exception_does() {
         RateLimiter byUser = RateLimiter.named("by user")
-                .scope(Scope.by("user").limitsBy(Mistake::made))
+                .scope(Scope.by("user").limitsBy(path -> {
+                    throw worse;
+                }))
                 .build();
         Demand demand = Demand.of("user", "a");
         List<Mono<?>> calls = List.of(
                 byUser.acquire(demand),
                 Mono.just(1).transform(byUser.limit(demand)).as(Mono::from),
                 Flux.just(1).transform(byUser.limitEach(demand)).as(Mono::from),
-                Mono.just(1).transform(limiter.calls().limitBy(Mistake::made)).as(Mono::from));
+                Mono.just(1)
+                        .transform(limiter.calls().limitBy(context -> {
+                            throw worse;
+                        }))
+                        .as(Mono::from));
         assertThat(calls)
-                .allSatisfy(call -> assertThat(run(call).expectTerminalError()).isSameAs(Mistake.OURS));
+                .allSatisfy(call -> assertThat(run(call).expectTerminalError()).isSameAs(worse));
     }
 
     @ParameterizedTest
@@ -145,7 +140,9 @@ class ThrowingUserCodeTest {
         cannotBeFreed(onSubscribe, () -> {
             throw broken;
         });
-        cannotBeFreed(onSubscribe, () -> Mistake.made(this));
+        cannotBeFreed(onSubscribe, () -> {
+            throw worse;
+        });
     }
 
     private void cannotBeFreed(boolean onSubscribe, Runnable mistake) {
