@@ -1,6 +1,5 @@
 package io.github.reactorratelimit;
 
-import io.github.reactorratelimit.Booking.Phase;
 import io.github.reactorratelimit.Departures.Leaving;
 import io.github.reactorratelimit.RateLimitListener.Ending;
 import io.github.reactorratelimit.RateLimitListener.Queue;
@@ -10,29 +9,24 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
 
 /**
- * Decides who may go: all that asks for permits and gives them back, each in one {@linkplain Passes pass}. What runs
- * attempts tell goes to {@link Answers}, what people do by hand to {@link Controls}.
+ * Lets tickets in and out: all that asks for permits, may wait for them and gives them back, each in one
+ * {@linkplain Passes pass}. What is asked without standing in line goes to {@link Decisions}, what attempts tell while they
+ * run to {@link Answers}, what people do by hand to {@link Controls}.
  */
 final class Admission {
 
     private final Settings settings;
-    private final Tree tree;
-    private final Turns turns;
-    private final Generations generations = new Generations();
-    private final Outlook outlook = new Outlook();
-    private final Entries entries;
+    private final KeyFinder finder;
     private final Departures departures;
     private final WaitingRoom room;
     private final Passes passes;
+    private final Decisions decisions;
     private final Answers answers;
     private final Controls controls;
     private final @Nullable Herald herald;
-    /** Who calls the store that decides; null if nobody else has a say. */
-    private final @Nullable StoreCaller caller;
 
     Admission(Settings settings, List<Limit> limits, List<Scope> scopes, Supplier<Scheduler> schedulers) {
         this(settings, limits, scopes, schedulers, null);
@@ -46,14 +40,15 @@ final class Admission {
             Supplier<Scheduler> schedulers,
             @Nullable LimitStore store) {
         LimiterClock clock = new LimiterClock(schedulers);
+        Generations generations = new Generations();
         Timers timers = new Timers();
         News news = new News(!settings.listeners().isEmpty(), timers);
         StoreNews told = store == null ? null : new StoreNews();
         Outgoing outgoing = new Outgoing();
         this.settings = settings;
-        this.tree = new Tree(limits, scopes, settings, generations, clock::wallMillis, store != null);
-        this.turns = new Turns(tree.root, timers, settings.ageingNanos());
-        this.entries = new Entries(turns, generations, told);
+        Tree tree = new Tree(limits, scopes, settings, generations, clock::wallMillis, store != null);
+        Turns turns = new Turns(tree.root, timers, settings.ageingNanos());
+        Entries entries = new Entries(turns, generations, told);
         this.departures = new Departures(settings, timers, turns, entries, outgoing);
         Cooldowns cooldowns = new Cooldowns(settings, generations, tree, news, store != null);
         Sharing sharing = null;
@@ -63,11 +58,15 @@ final class Admission {
             SharedKeys keys = new SharedKeys(told, news, cooldowns, turns, generations);
             sharing = new Sharing(store, settings, tree, timers, turns, verdicts, told, keys);
         }
-        this.caller = sharing == null ? null : new StoreCaller(this, sharing, limits, scopes);
+        StoreCaller caller = sharing == null ? null : new StoreCaller(this, sharing, limits, scopes);
+        Outlook outlook = new Outlook();
         this.room = new WaitingRoom(
                 settings, timers, turns, cooldowns, outlook, news, entries, departures, outgoing, sharing);
         this.herald = Herald.of(settings, tree);
+        this.finder = new KeyFinder(tree, herald);
         this.passes = new Passes(clock, timers, tree, turns, room, departures, outgoing, news, herald, caller);
+        this.decisions =
+                new Decisions(this, tree, turns, generations, outlook, finder, entries, room, passes, herald, caller);
         Hearing hearing = new Hearing(
                 settings, tree, timers, turns, generations, news, entries, departures, outgoing, cooldowns, told);
         this.answers = new Answers(settings, passes, timers, hearing, entries, departures, herald);
@@ -80,6 +79,10 @@ final class Admission {
 
     Passes passes() {
         return passes;
+    }
+
+    Decisions decisions() {
+        return decisions;
     }
 
     Answers answers() {
@@ -116,7 +119,7 @@ final class Admission {
     void acquire(Ticket ticket, @Nullable String contextLane, long restNanos, long maxWaitNanos) {
         Demand demand = ticket.demand;
         int lane = settings.lanes().indexOf(demand.lane() == null ? contextLane : demand.lane());
-        Object[] keys = herald == null ? null : asked(ticket, lane);
+        Object[] keys = herald == null ? null : finder.asked(ticket, lane);
         KeyLimits limits = null;
         while (true) {
             Scheduler scheduler = passes.clock().scheduler();
@@ -128,7 +131,7 @@ final class Admission {
             Ticket out;
             synchronized (passes) {
                 long now = passes.begin(scheduler, raw);
-                leaf = leaf(now, demand, keys, limits);
+                leaf = finder.leaf(now, demand, keys, limits);
                 // A ticket that was cancelled before it got here is done.
                 left = leaf != null && ticket.stage() != Stage.NEW;
                 if (leaf != null && !left) {
@@ -149,19 +152,11 @@ final class Admission {
                 return;
             }
             if (keys == null) {
-                keys = tree.keys(demand);
+                keys = finder.keys(demand);
             } else {
-                limits = limitsOf(ticket, keys);
+                limits = finder.limits(ticket, keys);
             }
         }
-    }
-
-    private Object[] asked(Ticket ticket, int lane) {
-        Object[] keys = tree.keys(ticket.demand);
-        if (herald != null) {
-            herald.asked(ticket, lane, keys);
-        }
-        return keys;
     }
 
     /** What became of asking, if it isn't decided yet: it waits, or it had left by then. */
@@ -170,17 +165,6 @@ final class Admission {
             herald.waiting(ticket, queue);
         } else if (herald != null && left) {
             herald.left(ticket, 0);
-        }
-    }
-
-    private KeyLimits limitsOf(@Nullable Ticket asking, Object[] keys) {
-        try {
-            return tree.limitsOf(keys);
-        } catch (RuntimeException e) {
-            if (herald != null && asking != null) {
-                herald.refused(asking, 0, e);
-            }
-            throw e;
         }
     }
 
@@ -204,127 +188,6 @@ final class Admission {
         } else {
             room.admit(now, ticket, leaf, lane, restNanos, maxWaitNanos);
         }
-    }
-
-    /** The leaf of a demand; null if its keys have to be reckoned, or the limits of new keys asked for, outside. */
-    private @Nullable Node leaf(long now, Demand demand, Object @Nullable [] keys, @Nullable KeyLimits limits) {
-        if (keys == null) {
-            return tree.cached(now, demand);
-        }
-        Node leaf = limits == null ? tree.find(now, keys) : tree.grow(now, keys, limits);
-        if (leaf != null) {
-            demand.cachedLeaf = leaf;
-        }
-        return leaf;
-    }
-
-    /** Answers at once; an allowed answer has taken its permit. */
-    Decision tryAcquire(Demand demand) {
-        if (caller != null && caller.decides()) {
-            return caller.unasked(decide(demand, false, null));
-        }
-        return herald == null ? decide(demand, true, null) : decideAndTell(demand, herald);
-    }
-
-    private Decision decideAndTell(Demand demand, Herald told) {
-        BarePermit permit = new BarePermit(this, demand);
-        Object[] keys = asked(permit, settings.lanes().indexOf(demand.lane()));
-        Decision decision = decide(demand, true, permit);
-        if (decision.allowed()) {
-            told.granted(permit, 0);
-        } else {
-            List<String> labels = tree.labels(keys);
-            told.refused(
-                    permit,
-                    0,
-                    passes.isDisposed()
-                            ? new LimiterDisposedException(settings.name(), labels, null)
-                            : Refusals.now(settings.name(), labels, decision));
-        }
-        return decision;
-    }
-
-    /** As {@link #tryAcquire}, as soon as it is known. */
-    Mono<Decision> ask(Demand demand) {
-        return Mono.defer(
-                () -> caller != null && caller.decides() ? Inquiry.of(this, demand) : Mono.just(tryAcquire(demand)));
-    }
-
-    /** Answers what {@link #tryAcquire} would, and takes nothing. */
-    Decision estimate(Demand demand) {
-        return decide(demand, false, null);
-    }
-
-    /**
-     * All figures leave the monitor as plain values, so that an answer nobody keeps costs no memory.
-     *
-     * @param told the permit that listeners are told of, which it is to be; null if there are none
-     */
-    private Decision decide(Demand demand, boolean take, @Nullable BarePermit told) {
-        int lane = settings.lanes().indexOf(demand.lane());
-        Object[] keys = null;
-        KeyLimits limits = null;
-        while (true) {
-            Scheduler scheduler = passes.clock().scheduler();
-            long raw = scheduler.now(TimeUnit.NANOSECONDS);
-            Node leaf;
-            long wait = 0;
-            long remaining = 0;
-            long fullAfter = 0;
-            long now;
-            Limit limit = null;
-            BarePermit permit = null;
-            long generation = 0;
-            Ticket out;
-            synchronized (passes) {
-                now = passes.begin(scheduler, raw);
-                leaf = leaf(now, demand, keys, limits);
-                if (leaf != null) {
-                    wait = refusal(now, demand, leaf, lane);
-                    remaining = outlook.remaining;
-                    fullAfter = outlook.fullAfter(now);
-                    limit = outlook.limit;
-                    generation = generations.current();
-                    if (wait == 0 && take) {
-                        permit = grant(now, demand, leaf, lane, told);
-                    }
-                }
-                out = passes.finish(now);
-            }
-            passes.carryOut(out);
-            if (leaf != null) {
-                Slot slot = wait == 0 && take ? leaf.slots[lane] : null;
-                return new Decision(wait, remaining, fullAfter, limit, this, demand, slot, now, generation, permit);
-            }
-            if (keys == null) {
-                keys = tree.keys(demand);
-            } else {
-                limits = limitsOf(told, keys);
-            }
-        }
-    }
-
-    /** How long a demand would wait as far as it is known, 0 if it may go now. */
-    private long refusal(long now, Demand demand, Node leaf, int lane) {
-        if (outlook.look(now, leaf, demand, lane) && !passes.isDisposed() && !turns.isTaken(now, leaf, lane)) {
-            return 0;
-        }
-        Line line = leaf.slots[lane].line;
-        long ahead = line == null ? 0 : line.requests();
-        long at = Math.max(outlook.readyAt, Outlook.expectedAt(now, leaf, demand, lane, ahead));
-        // A wait for others, or for calls to end, is not a matter of time.
-        return passes.isDisposed() || at <= now || at == Exact.NEVER ? Exact.NEVER : at - now;
-    }
-
-    /** Takes what is asked for; the permit, if it holds something that somebody has to give back. */
-    private @Nullable BarePermit grant(long now, Demand demand, Node leaf, int lane, @Nullable BarePermit told) {
-        if (leaf.holds || told != null) {
-            BarePermit permit = told == null ? new BarePermit(this, demand) : told;
-            room.admit(now, permit, leaf, lane, 0, 0);
-            return permit;
-        }
-        entries.take(now, leaf, demand, lane, Phase.HEADED);
-        return null;
     }
 
     // ---------------------------------------------------------------------------------------------------- leaving

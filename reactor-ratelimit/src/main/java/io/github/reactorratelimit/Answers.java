@@ -2,6 +2,7 @@ package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.Booking.Phase;
 import io.github.reactorratelimit.Departures.Leaving;
+import io.github.reactorratelimit.Others.Finding;
 import io.github.reactorratelimit.RateLimitListener.Ending;
 import io.github.reactorratelimit.Ticket.Stage;
 import io.github.reactorratelimit.signal.RateLimitSignal;
@@ -88,7 +89,7 @@ final class Answers {
         long raw = scheduler.now(TimeUnit.NANOSECONDS);
         Ticket out;
         Throttle throttle = null;
-        Others.Finding others;
+        Finding others;
         boolean counts;
         boolean free = false;
         long heldNanos = 0;
@@ -111,9 +112,7 @@ final class Answers {
         if (throttle != null) {
             throttle.log(settings.name());
         }
-        if (others != null) {
-            others.log(settings.name());
-        }
+        log(others);
         if (herald != null) {
             if (counts && signal.status() != 0) {
                 herald.answered(ticket, signal, throttle == null ? 0 : throttle.waitNanos());
@@ -140,6 +139,7 @@ final class Answers {
         long raw = scheduler.now(TimeUnit.NANOSECONDS);
         boolean counts;
         boolean corrected = false;
+        Finding others;
         Ticket out;
         synchronized (passes) {
             long now = passes.begin(scheduler, raw);
@@ -150,9 +150,11 @@ final class Answers {
             if (counts) {
                 hearing.hearAll(now, ticket, signals, throttles, pauseNanos, random);
             }
+            others = hearing.others().take();
             out = passes.finish(now);
         }
         Throttle.log(settings.name(), throttles);
+        log(others);
         if (herald != null && counts) {
             for (int i = throttles.length - 1; i >= 0; i--) {
                 Throttle throttle = throttles[i];
@@ -166,6 +168,12 @@ final class Answers {
         }
         passes.tellNews();
         passes.carryOut(out);
+    }
+
+    private void log(@Nullable Finding others) {
+        if (others != null) {
+            others.log(settings.name());
+        }
     }
 
     /** The attempt was sent and not answered in time. */

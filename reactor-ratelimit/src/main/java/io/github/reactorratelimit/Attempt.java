@@ -3,65 +3,24 @@ package io.github.reactorratelimit;
 import io.github.reactorratelimit.signal.Headers;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
-import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
-import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
-import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.Exceptions;
-import reactor.core.publisher.Flux;
-import reactor.core.publisher.Hooks;
-import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 import reactor.util.context.Context;
 
 /**
- * One attempt of one call: its ticket, its permit and the subscriber of its source in one object, and one state machine.
- *
- * <pre>
- *                                                  a signal of the source came first
- *   IDLE ──request──► WAITING ──granted──► RUNNING ──────────► ANSWERED ──┐
- *                        │ refused            └──────────────► OVERDUE  ──┼──► DONE
- *                        ▼                     the timeout came first     │
- *                       DONE                                              └──► HANDED_ON
- *   cancel: from anywhere but DONE to CANCELLED         to be tried again: the first attempt
- *                                                       goes on as the loop's subscription
- *   ANSWERED ──its body to come──► LENT, until somebody gives the permit back
- * </pre>
- *
- * The source is subscribed only after the step from WAITING over TELLING to RUNNING. Whoever loses the first of them
- * against a cancel does nothing: the cancel gives back. Whoever loses the second gives back.
+ * One attempt of one call: its ticket, its permit and the subscriber of its source in one object. What it may do next is
+ * decided by the {@linkplain TriedSubscription states} of the subscription that its caller holds.
  */
-class Attempt<T> extends TriedExchange implements CoreSubscriber<T>, Subscription, Layers.Mark {
-
-    private static final int IDLE = 0;
-    private static final int WAITING = 1;
-    private static final int RUNNING = 2;
-    private static final int DONE = 3;
-    private static final int HANDED_ON = 4;
-    private static final int CANCELLED = 5;
-    private static final int ANSWERED = 6;
-    private static final int OVERDUE = 7;
-    private static final int LENT = 8;
-    private static final int TELLING = 9;
+class Attempt<T> extends TriedSubscription implements CoreSubscriber<T>, Layers.Mark {
 
     private static final RateLimitSignal NOTHING = RateLimitSignal.none(0);
-
-    @SuppressWarnings("rawtypes")
-    private static final AtomicIntegerFieldUpdater<Attempt> STATE =
-            AtomicIntegerFieldUpdater.newUpdater(Attempt.class, "state");
-
-    @SuppressWarnings("rawtypes")
-    private static final AtomicReferenceFieldUpdater<Attempt, Subscription> UPSTREAM =
-            AtomicReferenceFieldUpdater.newUpdater(Attempt.class, Subscription.class, "upstream");
 
     private final Limited<T> limited;
     private final CoreSubscriber<? super T> actual;
     private @Nullable Context context;
-    private volatile int state;
-    private volatile @Nullable Subscription upstream;
 
     Attempt(Limited<T> limited, Demand demand, CoreSubscriber<? super T> actual, @Nullable Retries retries) {
         super(demand, retries);
@@ -84,34 +43,10 @@ class Attempt<T> extends TriedExchange implements CoreSubscriber<T>, Subscriptio
         return limited.tells();
     }
 
-    // ------------------------------------------------------------------------------------------- as a subscription
-
-    /** Notes what is requested; a call for a single element needs to know no more than that it was. */
-    void note(long n) {}
-
-    /** What is requested so far, for a source that is only now subscribed. */
-    long noted() {
-        return Long.MAX_VALUE;
-    }
+    // ------------------------------------------------------------------------------------------------- as a ticket
 
     @Override
-    public final void request(long n) {
-        if (!Operators.validate(n)) {
-            return;
-        }
-        Subscription running;
-        synchronized (this) {
-            note(n);
-            running = upstream;
-        }
-        if (running != null) {
-            running.request(n);
-        } else if (STATE.compareAndSet(this, IDLE, WAITING)) {
-            ask();
-        }
-    }
-
-    private void ask() {
+    final void ask() {
         Retries behind = retries;
         try {
             long longest = patienceNanos();
@@ -127,8 +62,9 @@ class Attempt<T> extends TriedExchange implements CoreSubscriber<T>, Subscriptio
                 longest = Math.min(longest, patience.leftNanos());
             }
             admission().acquire(this, RateLimitContext.laneOf(actual.currentContext()), rest, longest);
-        } catch (RuntimeException e) {
-            if (!STATE.compareAndSet(this, WAITING, DONE)) {
+        } catch (Throwable e) {
+            Exceptions.throwIfFatal(e);
+            if (!step(WAITING, DONE)) {
                 throw e;
             }
             actual.onError(e);
@@ -136,56 +72,14 @@ class Attempt<T> extends TriedExchange implements CoreSubscriber<T>, Subscriptio
     }
 
     @Override
-    final boolean leavesBreakers() {
-        Patience patience = operator().patience();
-        return patience != null && patience.leavesBreakers();
-    }
-
-    /** How long it may wait for its permit. */
-    long patienceNanos() {
-        Retries behind = retries;
-        return behind == null
-                ? Math.min(demand.maxWaitNanos(), operator().policy().deadlineNanos())
-                : behind.leftNanos(admission().now());
-    }
-
-    @Override
-    public void cancel() {
-        int before = state;
-        while (before != DONE && before != CANCELLED && !STATE.compareAndSet(this, before, CANCELLED)) {
-            before = state;
-        }
-        switch (before) {
-            case WAITING -> admission().cancel(this);
-            case RUNNING, ANSWERED, OVERDUE -> {
-                Operators.terminate(UPSTREAM, this);
-                if (draining instanceof Draining drain) {
-                    drain.dispose();
-                }
-                admission().abort(this);
-            }
-            case HANDED_ON -> {
-                Operators.terminate(UPSTREAM, this);
-                behind().abandon();
-            }
-            case LENT -> {
-                Operators.terminate(UPSTREAM, this);
-                admission().release(this);
-            }
-            default -> {}
-        }
-    }
-
-    // ------------------------------------------------------------------------------------------------- as a ticket
-
-    @Override
     void emit() {
+        int state = state();
         if (state == RUNNING || state == ANSWERED) {
             overdue();
             return;
         }
         RateLimitException refused = refusal();
-        if (!STATE.compareAndSet(this, WAITING, refused == null ? TELLING : DONE)) {
+        if (!step(WAITING, refused == null ? TELLING : DONE)) {
             return;
         }
         Patience patience = operator().patience();
@@ -211,7 +105,7 @@ class Attempt<T> extends TriedExchange implements CoreSubscriber<T>, Subscriptio
             retries.attempted(sentAt - joinedAt);
         }
         admission().granted(this);
-        if (STATE.compareAndSet(this, TELLING, RUNNING)) {
+        if (step(TELLING, RUNNING)) {
             run();
         } else {
             admission().withdraw(this);
@@ -223,27 +117,16 @@ class Attempt<T> extends TriedExchange implements CoreSubscriber<T>, Subscriptio
             watch(); // The timeout starts with sending, but the deadline doesn't wait for that.
         }
         try {
-            opened().subscribe(this);
+            limited.opened(this).subscribe(this);
         } catch (Throwable e) {
             // No publisher, or one that throws instead of failing: nobody else would ever end this attempt.
             Exceptions.throwIfFatal(e);
             onError(e);
             return;
         }
-        if (tells() != Tells.SENDING && state == RUNNING) {
+        if (tells() != Tells.SENDING && state() == RUNNING) {
             watch();
         }
-    }
-
-    /** What is subscribed. The thread that grants may carry the thread-locals of whoever set the timer: not its caller's. */
-    private Publisher<? extends T> opened() {
-        if (!Hooks.isAutomaticContextPropagationEnabled()) {
-            return limited.open(this);
-        }
-        // Writing to the Context restores them, for all that happens in the subscription.
-        return limited.isSingle()
-                ? Mono.defer(() -> Mono.<T>from(limited.open(this))).contextWrite(Function.identity())
-                : Flux.defer(() -> Flux.<T>from(limited.open(this))).contextWrite(Function.identity());
     }
 
     /** The attempt timeout is over, or the time to drain. */
@@ -252,7 +135,7 @@ class Attempt<T> extends TriedExchange implements CoreSubscriber<T>, Subscriptio
         long longest = longestNanos();
         if (over != null) {
             over.run();
-        } else if (admission().now() - sentAt >= longest && STATE.compareAndSet(this, RUNNING, OVERDUE)) {
+        } else if (admission().now() - sentAt >= longest && step(RUNNING, OVERDUE)) {
             if (longest == operator().policy().timeoutNanos()) {
                 admission().answers().timedOut(this); // A deadline of the caller's own says nothing about the server.
             }
@@ -270,6 +153,7 @@ class Attempt<T> extends TriedExchange implements CoreSubscriber<T>, Subscriptio
     @Override
     public final int number() {
         Retries behind = retries;
+        int state = state();
         return isFirst() || behind == null ? 1 : behind.attempts() + (state == IDLE || state == WAITING ? 1 : 0);
     }
 
@@ -306,28 +190,6 @@ class Attempt<T> extends TriedExchange implements CoreSubscriber<T>, Subscriptio
         adopt(subscription, RUNNING);
     }
 
-    /** Takes a subscription for upstream and requests what was requested so far; one that comes too late is cancelled. */
-    private void adopt(Subscription subscription, int expected) {
-        long n = 0;
-        synchronized (this) {
-            // A head may be told before the source is subscribed.
-            boolean takes = state == expected || (expected == RUNNING && state == ANSWERED);
-            if (takes && UPSTREAM.compareAndSet(this, null, subscription)) {
-                n = noted();
-            }
-        }
-        if (n > 0) {
-            subscription.request(n);
-        } else {
-            subscription.cancel();
-        }
-    }
-
-    @Override
-    final boolean isInTime() {
-        return state == ANSWERED || STATE.compareAndSet(this, RUNNING, ANSWERED);
-    }
-
     @Override
     public void onNext(T element) {
         if (draining instanceof Draining || !isInTime()) {
@@ -351,7 +213,7 @@ class Attempt<T> extends TriedExchange implements CoreSubscriber<T>, Subscriptio
 
     /** What a source still gives that was cancelled is discarded; what it gives after its end breaks the rules. */
     private void late(T element) {
-        if (state == DONE && upstream != Operators.cancelledSubscription()) {
+        if (state() == DONE && !isSourceCancelled()) {
             Operators.onNextDropped(element, currentContext());
         } else {
             Operators.onDiscard(element, currentContext());
@@ -390,7 +252,7 @@ class Attempt<T> extends TriedExchange implements CoreSubscriber<T>, Subscriptio
         Draining drain = new Draining(failure, currentContext(), outcome -> end(outcome, !limited.isSingle()));
         draining = drain;
         drain.start(reader, element);
-        if (state == ANSWERED) {
+        if (state() == ANSWERED) {
             watchDraining();
         }
         return false;
@@ -399,7 +261,7 @@ class Attempt<T> extends TriedExchange implements CoreSubscriber<T>, Subscriptio
     @Override
     public void onComplete() {
         boolean ends = !(draining instanceof Draining) && isInTime();
-        if (ends && STATE.compareAndSet(this, ANSWERED, DONE)) {
+        if (ends && step(ANSWERED, DONE)) {
             Ticket out = concluded(true);
             try {
                 actual.onComplete();
@@ -411,7 +273,7 @@ class Attempt<T> extends TriedExchange implements CoreSubscriber<T>, Subscriptio
 
     private void conclude(T element) {
         boolean lends = lends();
-        if (STATE.compareAndSet(this, ANSWERED, lends ? LENT : DONE)) {
+        if (step(ANSWERED, lends ? LENT : DONE)) {
             Ticket out = concluded(!lends);
             try {
                 actual.onNext(element);
@@ -465,8 +327,8 @@ class Attempt<T> extends TriedExchange implements CoreSubscriber<T>, Subscriptio
      */
     private boolean end(Throwable outcome, boolean early) {
         boolean handsOn = isFirst() && outcome instanceof Again;
-        int judged = state == OVERDUE ? OVERDUE : ANSWERED;
-        if (!STATE.compareAndSet(this, judged, handsOn ? HANDED_ON : DONE)) {
+        int judged = state() == OVERDUE ? OVERDUE : ANSWERED;
+        if (!step(judged, handsOn ? HANDED_ON : DONE)) {
             return false;
         }
         leaveSource(early);
@@ -477,7 +339,7 @@ class Attempt<T> extends TriedExchange implements CoreSubscriber<T>, Subscriptio
         Ticket out = admission().released(this);
         try {
             if (handsOn) {
-                handOn();
+                RetryLoop.start(limited, behind(), this, actual);
             } else {
                 actual.onError(outcome);
             }
@@ -485,61 +347,5 @@ class Attempt<T> extends TriedExchange implements CoreSubscriber<T>, Subscriptio
             admission().carryOut(out);
         }
         return true;
-    }
-
-    /** Makes room for the subscription of the loop; a source that is cancelled is so before its permit serves another. */
-    private void leaveSource(boolean early) {
-        if (early && state == DONE) {
-            Operators.terminate(UPSTREAM, this);
-            return;
-        }
-        Subscription over;
-        synchronized (this) {
-            over = upstream;
-            if (over != null && over != Operators.cancelledSubscription()) {
-                UPSTREAM.compareAndSet(this, over, null);
-            }
-        }
-        if (early && over != null) {
-            over.cancel();
-        }
-    }
-
-    /** From here on this attempt is only the subscription of the loop that tries again. */
-    private void handOn() {
-        if (limited.isSingle()) {
-            new MonoAgain<>(limited, behind()).retryWhen(Resubscribe.INSTANCE).subscribe(new Loop());
-        } else {
-            new FluxAgain<>(limited, behind()).retryWhen(Resubscribe.INSTANCE).subscribe(new Loop());
-        }
-    }
-
-    /** Hands the signals of the later attempts to the caller. */
-    private final class Loop implements CoreSubscriber<T> {
-
-        @Override
-        public Context currentContext() {
-            return actual.currentContext();
-        }
-
-        @Override
-        public void onSubscribe(Subscription subscription) {
-            adopt(subscription, HANDED_ON);
-        }
-
-        @Override
-        public void onNext(T element) {
-            actual.onNext(element);
-        }
-
-        @Override
-        public void onError(Throwable error) {
-            actual.onError(error);
-        }
-
-        @Override
-        public void onComplete() {
-            actual.onComplete();
-        }
     }
 }

@@ -142,7 +142,7 @@ final class BatchRun<P, S> {
 
     private @Nullable Limit refusing(Demand demand) {
         try {
-            Decision now = calls.admission().estimate(demand);
+            Decision now = calls.admission().decisions().estimate(demand);
             return now.allowed() ? null : now.limit();
         } catch (RuntimeException e) {
             return null; // Asking for the permit will tell.

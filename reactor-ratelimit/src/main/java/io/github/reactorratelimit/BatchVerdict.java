@@ -57,8 +57,7 @@ final class BatchVerdict<P, S> {
         return exhausted;
     }
 
-    // ------------------------------------------------------------------------------------------ a batch as it is
-    // answered
+    // --------------------------------------------------------------------------------------- a batch that is answered
 
     void answered(List<BatchPart<P, S>> parts, BatchAnswer<S> batch) {
         for (BatchPart<P, S> part : parts) {
@@ -92,7 +91,6 @@ final class BatchVerdict<P, S> {
     }
 
     // ------------------------------------------------------------------------------------------ a batch that fails
-    // whole
 
     /** Its exception stands for a response. */
     void refused(List<BatchPart<P, S>> parts, RateLimitSignal signal, Throwable error) {
@@ -192,10 +190,7 @@ final class BatchVerdict<P, S> {
     }
 
     private boolean mayRetry(BatchPart<P, S> part, Outcome outcome) {
-        return outcome != Outcome.TERMINAL
-                && !operator.policy().isNone()
-                && operator.isReplayable()
-                && (outcome.anyMethod() || part.idempotent);
+        return outcome != Outcome.TERMINAL && operator.mayRetry(outcome, part.idempotent);
     }
 
     private String name() {

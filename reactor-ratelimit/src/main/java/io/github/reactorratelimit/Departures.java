@@ -86,7 +86,7 @@ final class Departures {
 
     void failForbidden(long now, Ticket ticket) {
         Slot slot = ticket.place();
-        Limit limit = slot.node.forbidsOnPath(ticket.demand, slot.lane);
+        Limit limit = Outlook.forbids(slot.node, ticket.demand, slot.lane);
         if (limit != null) {
             leaveLine(now, ticket);
             outgoing.turnAway(ticket, Refusals.never(settings.name(), slot.node, ticket.demand, limit));
@@ -125,10 +125,8 @@ final class Departures {
                 }
             }
         }
-        if (node.children != null) {
-            for (Node child : node.children.values()) {
-                collect(child, into);
-            }
+        for (Node child : node.children()) {
+            collect(child, into);
         }
     }
 }

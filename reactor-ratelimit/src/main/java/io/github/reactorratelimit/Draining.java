@@ -2,6 +2,7 @@ package io.github.reactorratelimit;
 
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import reactor.core.Exceptions;
 import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.SignalType;
 import reactor.util.context.Context;
@@ -29,7 +30,8 @@ final class Draining extends BaseSubscriber<Void> implements Runnable {
     <T> void start(ResponseReader<? super T> reader, T response) {
         try {
             reader.discard(response).subscribe(this);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
+            Exceptions.throwIfFatal(e);
             then.accept(outcome);
         }
     }

@@ -6,6 +6,7 @@ import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
+import reactor.core.Exceptions;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Operators;
 import reactor.util.context.Context;
@@ -149,14 +150,12 @@ final class FluxLimitEach<T> extends Flux<T> {
 
         private void step() {
             Element<T> here = element;
-            if (cancelled) {
+            if (cancelled || over) {
                 over = true;
-                if (here != null) { // It may come in the instant of the cancel.
+                if (here != null) { // It may come in the instant of the cancel, or after a refusal.
                     element = null;
                     here.discard();
                 }
-            } else if (over) {
-                return;
             } else if (here != null) {
                 asked = false;
                 if (here.isNew()) {
@@ -196,6 +195,7 @@ final class FluxLimitEach<T> extends Flux<T> {
 
         private void fail(Element<T> here, @Nullable Throwable error) {
             over = true;
+            element = null;
             if (upstream != null) {
                 upstream.cancel();
             }
@@ -242,7 +242,8 @@ final class FluxLimitEach<T> extends Flux<T> {
             try {
                 String lane = RateLimitContext.laneOf(pacing.currentContext());
                 pacing.admission.acquire(this, lane, 0, pacing.maxWaitNanos);
-            } catch (RuntimeException e) {
+            } catch (Throwable e) {
+                Exceptions.throwIfFatal(e);
                 failed = e;
                 decided = true;
                 pacing.steps();

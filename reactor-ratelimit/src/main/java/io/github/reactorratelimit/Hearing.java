@@ -114,25 +114,34 @@ final class Hearing {
         if (pauseNanos > 0) {
             news.closed(now, leaf, leaf.close(now, Exact.add(now, pauseNanos)), Cause.UNAVAILABLE);
         }
-        if (rest != null) {
+        boolean closed = throttle != null || pauseNanos > 0;
+        turnAway(now, leaf, closed, rest != null);
+        lookAgain(now, leaf, first || signal.cost() == 0 || pauseNanos > 0 || rest != null || cooldowns.changed());
+        if (told != null) {
+            told.heard(now, ticket, leaf, closed);
+        }
+        return throttle;
+    }
+
+    /** Those who need not wait, or must not, where something has closed. */
+    private void turnAway(long now, Node leaf, boolean closed, boolean broken) {
+        if (broken) {
             turnAwayBroken(now, leaf);
         }
-        if (throttle != null || pauseNanos > 0) {
-            for (Node node = leaf; node != null; node = node.parent) {
-                turnAwayBelow(now, node);
-            }
+        for (Node node = leaf; closed && node != null; node = node.parent) {
+            turnAwayBelow(now, node);
         }
+    }
+
+    /** Whose turn it is, if that may have changed. */
+    private void lookAgain(long now, Node leaf, boolean changed) {
         Node regrouped = cooldowns.regrouped();
         if (regrouped != null) {
             turns.touchAll(now, regrouped);
         }
-        if (first || signal.cost() == 0 || pauseNanos > 0 || rest != null || cooldowns.changed()) {
+        if (changed) {
             turns.notice(now, leaf);
         }
-        if (told != null) {
-            told.heard(now, ticket, leaf, throttle != null || pauseNanos > 0);
-        }
-        return throttle;
     }
 
     Others others() {

@@ -7,8 +7,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The books of one quota as responses describe it, which several keys may share: no more go than the last figure leaves beside what is in flight, until
- * its reset.
+ * The books of one quota as responses describe it, which several keys may share: no more go than the last
+ * {@linkplain LearnedFigure figure} leaves beside what is in flight, until its reset.
  *
  * <pre>
  *            an answer tells what is left, and until when
@@ -16,8 +16,6 @@ import org.jspecify.annotations.Nullable;
  *   one at a time asks  ◄────────────────────────────────── remaining − in flight may go
  *                         the reset is over for sure
  * </pre>
- *
- * When the reset is, every answer of one window narrows down.
  */
 final class LearnedMeter extends Meter {
 
@@ -26,13 +24,9 @@ final class LearnedMeter extends Meter {
     private final long size;
     private final Generations generations;
     private final boolean paced;
-    private boolean known;
-    private long remaining;
-    private final LearnedReset told = new LearnedReset();
-    /** The reset is not before this. */
-    private long earliest;
-    /** The reset is not after this. */
-    private long latest = Long.MIN_VALUE;
+    private final LearnedFigure figure;
+    private final LearnedShares shares;
+    private final LearnedPlaces places = new LearnedPlaces();
     /** Granted since the last reset and not answered yet: how many permits, and what they cost. */
     private long out;
 
@@ -44,34 +38,12 @@ final class LearnedMeter extends Meter {
     private long unanswered;
 
     private long lastTaken;
-    /** The generation when this window came to be known; what was granted before stands in no lane's share of it. */
-    private long windowSince;
-    /** The generation of the last figure that we reckon from; what was granted before is in it, or was never counted. */
-    private long figureSince;
     /** Which answer told of it last. */
     long heardIn;
 
-    /** The server's last word, if a store wasn't told of it yet. */
-    private boolean untold;
-
-    private long word;
-    private long wordEarliest;
-
     private final List<Node> members = new ArrayList<>(1);
-    /** By what its keys were placed. */
-    private boolean placedKnown;
-
-    private long placedUntil;
-    private long placedLeft;
-    /** One of them was placed by something else. */
-    private boolean placedApart = true;
-    /** The highest cost that anybody asked for: what is left beyond that changes nothing for anybody. */
-    private long most = 1;
     /** What to do once no key counts against it any more. */
     private @Nullable Runnable whenLeft;
-
-    /** Per lane; null for a lane that may use all of it, and altogether where every lane may. */
-    private final @Nullable LearnedShare @Nullable [] shares;
 
     LearnedMeter(Quota quota, long nanosPerWindow, Generations generations, boolean paced, Lanes lanes) {
         super(Limit.learned(Math.max(1, Math.max(quota.limit(), quota.remaining())), nanosPerWindow, quota.unit()));
@@ -81,24 +53,14 @@ final class LearnedMeter extends Meter {
         this.generations = generations;
         this.paced = paced;
         this.since = generations.next();
-        this.shares = shares(lanes);
-    }
-
-    private @Nullable LearnedShare @Nullable [] shares(Lanes lanes) {
-        @Nullable LearnedShare @Nullable [] parts = null;
-        for (int lane = 0; lane < lanes.count(); lane++) {
-            if (!lanes.share(lane).isWhole()) {
-                parts = parts == null ? new @Nullable LearnedShare[lanes.count()] : parts;
-                parts[lane] = new LearnedShare(this, lanes.share(lane));
-            }
-        }
-        return parts;
+        this.figure = new LearnedFigure(generations);
+        this.shares = new LearnedShares(this, lanes);
     }
 
     /** What a lane may use of it; null if that is all. */
     @Nullable
     LearnedShare share(int lane) {
-        return shares == null ? null : shares[lane];
+        return shares.of(lane);
     }
 
     /** A further key that counts against it. What is in flight there is noticed, but stands in no books. */
@@ -108,14 +70,14 @@ final class LearnedMeter extends Meter {
             place--;
         }
         members.add(place, node);
-        unanswered += node.unanswered;
-        placedApart = true;
+        unanswered += node.underWay.unanswered();
+        places.joined();
         begin();
     }
 
     void leave(Node node) {
         if (members.remove(node)) {
-            unanswered -= node.unanswered;
+            unanswered -= node.underWay.unanswered();
         }
         begin();
         if (whenLeft != null && members.isEmpty()) {
@@ -144,22 +106,7 @@ final class LearnedMeter extends Meter {
         out = 0;
         outCost = 0;
         bare.clear();
-        for (int lane = 0; shares != null && lane < shares.length; lane++) {
-            LearnedShare share = shares[lane];
-            if (share != null) {
-                share.begin();
-            }
-        }
-    }
-
-    /** Of the window that begins, so much is used by this lane, and nothing by the others. */
-    private void resetShares(int byLane, long cost) {
-        for (int lane = 0; shares != null && lane < shares.length; lane++) {
-            LearnedShare share = shares[lane];
-            if (share != null) {
-                share.reset(lane == byLane ? cost : 0);
-            }
-        }
+        shares.begin();
     }
 
     /** Whether an answer can teach something about it: what is left, and until when. */
@@ -179,47 +126,26 @@ final class LearnedMeter extends Meter {
 
     boolean isKnown(long now) {
         advance(now);
-        return known;
+        return figure.isKnown();
     }
 
     long latest() {
-        return latest;
+        return figure.latest();
     }
 
     /**
-     * An answer to a request of this lane and cost. Inside one window the lower figure wins, however late its answer comes;
-     * a later window replaces it.
+     * An answer to a request of this lane and cost.
      *
      * @return whether it was of the window that was known before
      */
     boolean learn(long now, Booking permit, int lane, long cost, Quota quota) {
         advance(now);
-        long sentAt = permit.sentAt;
-        long from = LearnedReset.earliest(sentAt, quota);
-        long to = told.latest(now, quota);
-        boolean laterWindow = from >= latest || (!known && sentAt >= latest);
-        boolean same = !laterWindow && known && to > earliest;
-        if (same || (laterWindow && to > now)) {
-            word = same && untold ? Math.min(word, quota.remaining()) : quota.remaining();
-            wordEarliest = from;
-            untold = true;
-        }
-        if (same) {
-            figureSince = quota.remaining() <= remaining ? generations.next() : figureSince;
-            remaining = Math.min(remaining, quota.remaining());
-            earliest = Math.max(earliest, from);
-            latest = Math.min(latest, to);
-        } else if (laterWindow && to > now) {
-            known = true;
-            windowSince = generations.next();
-            figureSince = windowSince;
-            remaining = quota.remaining();
-            earliest = from;
-            latest = to;
+        LearnedFigure.Window window = figure.learn(now, permit, quota);
+        if (window == LearnedFigure.Window.LATER) {
             bare.clear();
-            resetShares(lane, cost);
+            shares.reset(lane, cost);
         }
-        return same;
+        return window == LearnedFigure.Window.SAME;
     }
 
     String name() {
@@ -243,26 +169,20 @@ final class LearnedMeter extends Meter {
 
     /** What a store is to be told of it, once; null if nothing. */
     LimitStore.@Nullable Word takeWord(long now, int place) {
-        boolean told = untold && isKnown(now);
-        untold = false;
-        return told ? new LimitStore.Word(place, word, Math.max(0, wordEarliest - now), latest - now) : null;
+        advance(now);
+        return figure.takeWord(now, place);
     }
 
     boolean hasWord() {
-        return untold;
+        return figure.hasWord();
     }
 
     /** So much is left by a store's books, which all processes take from, beside what is in flight here. */
     void sharedWith(long now, long left, long nanos) {
         if (!isKnown(now)) {
-            known = true;
-            windowSince = generations.next();
-            earliest = now;
             bare.clear();
         }
-        figureSince = generations.next();
-        latest = Exact.add(now, nanos);
-        remaining = Exact.add(left, Exact.add(outCost, unanswered - out));
+        figure.sharedWith(now, Exact.add(left, underWay()), nanos);
     }
 
     /**
@@ -271,24 +191,21 @@ final class LearnedMeter extends Meter {
      */
     long counted(long now, Quota quota, long cost) {
         advance(now);
-        long ours = size - Exact.subtract(remaining, Exact.add(outCost, cost));
-        boolean sure = known && countsRequests && size > 0 && unanswered == out;
+        long ours = size - Exact.subtract(figure.remaining(), Exact.add(outCost, cost));
+        boolean sure = figure.isKnown() && countsRequests && size > 0 && unanswered == out;
         return sure && size - quota.remaining() > ours ? ours : -1;
     }
 
     /** An answer came that says nothing: what it cost is used. */
     void unsaid(long now, long cost) {
         advance(now);
-        if (known) {
-            remaining = Exact.subtract(remaining, cost);
-        }
+        figure.used(cost);
     }
 
     private void advance(long now) {
-        if (known && now >= latest) {
-            known = false;
+        if (figure.ends(now)) {
             begin();
-            resetShares(0, 0);
+            shares.reset(0, 0);
         }
         while (bare.size() > 0 && now - bare.time(0) >= Ramp.LEASE_NANOS) {
             bare.removeFirst();
@@ -297,7 +214,7 @@ final class LearnedMeter extends Meter {
 
     /** Until when nothing is left by the server's last word; in the past if something is. */
     long emptyUntil(long now) {
-        return isKnown(now) && remaining <= 0 ? latest : Long.MIN_VALUE;
+        return isKnown(now) && figure.remaining() <= 0 ? figure.latest() : Long.MIN_VALUE;
     }
 
     @Override
@@ -308,74 +225,68 @@ final class LearnedMeter extends Meter {
     /** All its keys are placed; whether that may make a difference to any but the one where something changed. */
     boolean placeAll(long now) {
         boolean anew = isUnlikePlaced(now);
-        placedApart = false;
-        placedKnown = known;
-        placedUntil = untilMore();
-        placedLeft = left();
-        for (int lane = 0; shares != null && lane < shares.length; lane++) {
-            LearnedShare share = shares[lane];
-            if (share != null) {
-                share.placeAll();
-            }
-        }
+        places.all(figure.isKnown(), untilMore(), left());
+        shares.placeAll();
         return anew;
     }
 
     /** One of its keys is placed, and the others are not. */
     void placeOne(long now) {
-        placedApart = isUnlikePlaced(now);
+        places.one(isUnlikePlaced(now));
     }
 
     private boolean isUnlikePlaced(long now) {
         advance(now);
-        boolean unlike = placedApart || paced || placedKnown != known || placedUntil != untilMore();
-        if (unlike || !known) {
-            return unlike;
-        }
-        unlike = isUnlike(placedLeft, left());
-        for (int lane = 0; shares != null && lane < shares.length; lane++) {
-            LearnedShare share = shares[lane];
-            unlike |= share != null && share.isUnlikePlaced();
-        }
-        return unlike;
+        boolean known = figure.isKnown();
+        return paced || places.isUnlike(known, untilMore(), left()) || (known && shares.isUnlikePlaced());
     }
 
     /** Whether the one or the other left makes a difference to anybody. */
     boolean isUnlike(long one, long other) {
-        return Math.min(one, most) != Math.min(other, most);
+        return places.isUnlike(one, other);
     }
 
     /** When those can go who cannot go now. */
     private long untilMore() {
-        return known ? latest : out > 0 ? Exact.NEVER : bare.size() > 0 ? bare.time(0) : Long.MIN_VALUE;
+        return figure.isKnown()
+                ? figure.latest()
+                : out > 0 ? Exact.NEVER : bare.size() > 0 ? bare.time(0) : Long.MIN_VALUE;
     }
 
     @Override
     long readyAt(long now, long cost) {
         advance(now);
-        if (cost > most) {
-            most = cost;
-            placedApart = true;
-        }
-        if (!known) {
-            return out > 0 ? Exact.NEVER : bare.size() > 0 ? bare.time(0) + Ramp.LEASE_NANOS : now;
+        places.asked(cost);
+        if (!figure.isKnown()) {
+            return asksAt(now);
         }
         long left = left();
+        long latest = figure.latest();
         if (left < Math.max(1, cost)) {
             return latest;
         }
         return paced ? Math.max(now, lastTaken + (latest - lastTaken) / (left + 1)) : now;
     }
 
-    /** What is left beside what is in flight. Of what was granted before these books were opened, each is taken for one. */
+    /** When the next one may ask what is left. */
+    private long asksAt(long now) {
+        return out > 0 ? Exact.NEVER : bare.size() > 0 ? bare.time(0) + Ramp.LEASE_NANOS : now;
+    }
+
+    /** What is left beside what is in flight. */
     private long left() {
-        return Exact.subtract(remaining, Exact.add(outCost, unanswered - out));
+        return Exact.subtract(figure.remaining(), underWay());
+    }
+
+    /** What is in flight costs. Of what was granted before these books were opened, each is taken for one. */
+    private long underWay() {
+        return Exact.add(outCost, unanswered - out);
     }
 
     @Override
     long expectedAt(long now, long ahead, long cost) {
         advance(now);
-        return !known || Exact.add(ahead, cost) <= left() ? now : latest;
+        return !figure.isKnown() || Exact.add(ahead, cost) <= left() ? now : figure.latest();
     }
 
     @Override
@@ -385,8 +296,8 @@ final class LearnedMeter extends Meter {
         if (phase != Booking.Phase.HEADED) {
             out++;
             outCost = Exact.add(outCost, cost);
-        } else if (known) {
-            remaining = Exact.subtract(remaining, cost);
+        } else if (figure.isKnown()) {
+            figure.used(cost);
         } else {
             bare.append(now, 1);
         }
@@ -399,8 +310,8 @@ final class LearnedMeter extends Meter {
         }
         out--;
         outCost = Exact.subtract(outCost, cost);
-        if (to == Booking.Phase.ENDED && known) {
-            remaining = Exact.subtract(remaining, cost);
+        if (to == Booking.Phase.ENDED) {
+            figure.used(cost);
         }
     }
 
@@ -422,14 +333,12 @@ final class LearnedMeter extends Meter {
     /** A permit of whose end nobody has to tell was never used; its phase is that of one that was answered. */
     void unused(long now, long cost, Booking bare) {
         advance(now);
-        if (known && bare.generation >= figureSince) {
-            remaining = Exact.add(remaining, cost);
-        }
+        figure.unused(cost, bare);
     }
 
     /** Whether a permit was granted in the window that is known. */
     boolean isOfThisWindow(Booking permit) {
-        return permit.generation >= windowSince;
+        return figure.isOfThisWindow(permit);
     }
 
     /** A permit ended, whoever told. */
@@ -442,13 +351,13 @@ final class LearnedMeter extends Meter {
     @Override
     long available(long now) {
         advance(now);
-        return known ? left() : out > 0 || bare.size() > 0 ? 0 : 1;
+        return figure.isKnown() ? left() : out > 0 || bare.size() > 0 ? 0 : 1;
     }
 
     @Override
     long fullAt(long now) {
         advance(now);
-        return known ? latest : out > 0 ? Exact.NEVER : bare.size() > 0 ? bare.time(0) + Ramp.LEASE_NANOS : now;
+        return figure.isKnown() ? figure.latest() : asksAt(now);
     }
 
     @Override

@@ -1,8 +1,13 @@
 package io.github.reactorratelimit;
 
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.CoreSubscriber;
+import reactor.core.Exceptions;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Hooks;
+import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 import reactor.util.context.ContextView;
 
@@ -18,6 +23,17 @@ interface Limited<T> {
     /** What an attempt subscribes. */
     Publisher<? extends T> open(Exchange exchange);
 
+    /** As {@link #open}. The thread that grants may carry the thread-locals of whoever set the timer: not its caller's. */
+    default Publisher<? extends T> opened(Exchange exchange) {
+        if (!Hooks.isAutomaticContextPropagationEnabled()) {
+            return open(exchange);
+        }
+        // Writing to the Context restores them, for all that happens in the subscription.
+        return isSingle()
+                ? Mono.defer(() -> Mono.<T>from(open(exchange))).contextWrite(Function.identity())
+                : Flux.defer(() -> Flux.<T>from(open(exchange))).contextWrite(Function.identity());
+    }
+
     /** What is told about an attempt. */
     Ticket.Tells tells();
 
@@ -30,7 +46,8 @@ interface Limited<T> {
         Demand asked;
         try {
             asked = limited.demand(context);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
+            Exceptions.throwIfFatal(e);
             Operators.error(actual, e);
             return;
         }

@@ -34,17 +34,17 @@ final class MemoryRateLimiter implements RateLimiter {
 
     @Override
     public Decision tryAcquire(Demand demand) {
-        return admission.tryAcquire(calls.priced(demand));
+        return admission.decisions().tryAcquire(calls.priced(demand));
     }
 
     @Override
     public Mono<Decision> ask(Demand demand) {
-        return admission.ask(calls.priced(demand));
+        return admission.decisions().ask(calls.priced(demand));
     }
 
     @Override
     public Decision estimate(Demand demand) {
-        return admission.estimate(calls.priced(demand));
+        return admission.decisions().estimate(calls.priced(demand));
     }
 
     @Override

@@ -1,17 +1,13 @@
 package io.github.reactorratelimit;
 
 import java.util.Arrays;
-import java.util.HashMap;
-import java.util.LinkedHashMap;
+import java.util.Collection;
 import java.util.List;
-import java.util.Map;
 import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** One key of one scope: all its meters, its cooldown, and a place per lane for those who wait for it. */
-final class Node {
-
-    private static final Meters[] NO_SHARES = {Meters.NONE};
+/** One key of one scope: its books, its cooldown, and a place per lane for those who wait for it. */
+final class Node extends KeyBooks {
 
     final @Nullable Node parent;
     /** How the key is shown to people; empty for the root. */
@@ -24,15 +20,9 @@ final class Node {
     final long number;
 
     final Slot[] slots;
-    Meters meters;
     /** A permit holds something here, or above, until it is released. */
     boolean holds;
-    /** A limit here may be spent for good. */
-    boolean budgeted;
-    /** Per lane, the books of its share of every limit; none for a lane without one. */
-    Meters[] shares;
 
-    final Gate gate = new Gate();
     /** How it opens again; null if it was never refused. */
     @Nullable
     Ramp ramp;
@@ -43,17 +33,10 @@ final class Node {
     @Nullable
     Breaker breaker;
 
-    /** Attempts that were granted and not answered yet. */
-    long unanswered;
-    /** Permits that nobody else tells of; null as long as there was none. */
+    final UnderWay underWay = new UnderWay();
+    /** The keys right below; null as long as there was none. */
     @Nullable
-    InHand inHand;
-    /** By key, as they came to be known; null as long as there are none. */
-    @Nullable
-    Map<Object, Node> children;
-    /** By key, those that share the key of another child; null as long as there are none. */
-    @Nullable
-    Map<Object, Node> routes;
+    Children children;
     /** The server's bucket that it stands for, once that is told. */
     Buckets.@Nullable Bucket bucket;
     /** Where it went, when it turned out to share the bucket of another key. */
@@ -92,15 +75,13 @@ final class Node {
             long number,
             long now,
             LongUnaryOperator wall) {
+        super(limits, lanes, now, wall);
         this.parent = parent;
         this.key = key;
         this.label = label;
         this.depth = parent == null ? 0 : parent.depth + 1;
         this.number = number;
-        this.meters = Meters.of(limits, now, wall);
-        this.shares = shares(limits, lanes, now, wall);
         this.holds = holds();
-        this.budgeted = meters.has(Limit.Kind.TOTAL);
         this.lastUsed = now;
         this.slots = new Slot[lanes.count()];
         for (int lane = 0; lane < slots.length; lane++) {
@@ -110,21 +91,6 @@ final class Node {
 
     private boolean holds() {
         return meters.has(Limit.Kind.IN_FLIGHT) || (parent != null && parent.holds);
-    }
-
-    private static Meters[] shares(List<Limit> limits, Lanes lanes, long now, LongUnaryOperator wall) {
-        if (lanes.count() == 1 && lanes.share(0).isWhole()) {
-            return NO_SHARES;
-        }
-        Meters[] all = new Meters[lanes.count()];
-        for (int lane = 0; lane < all.length; lane++) {
-            Share share = lanes.share(lane);
-            all[lane] = share.isWhole()
-                    ? Meters.NONE
-                    : Meters.of(
-                            limits.stream().map(limit -> limit.laneShare(share)).toList(), now, wall);
-        }
-        return all;
     }
 
     /** When this demand fits here: past the cooldown, into every meter, and into its lane's share. */
@@ -179,38 +145,9 @@ final class Node {
         return learned == null ? at : Math.max(at, learned.expectedAt(now, demand, lane, ahead));
     }
 
-    /** A limit that could never pass this demand, or null. */
-    @Nullable
-    Limit forbids(Demand demand, int lane) {
-        Limit limit = meters.forbids(demand);
-        return limit == null ? shares[lane].forbids(demand) : limit;
-    }
-
-    /** As {@link #forbids}, of this key or one above it. */
-    @Nullable
-    Limit forbidsOnPath(Demand demand, int lane) {
-        for (Node node = this; node != null; node = node.parent) {
-            Limit limit = node.forbids(demand, lane);
-            if (limit != null) {
-                return limit;
-            }
-        }
-        return null;
-    }
-
-    /** The broadest key of the path whose breaker is open, resting or on trial; null if there is none. */
-    @Nullable
-    Node broken() {
-        Node broken = null;
-        for (Node node = this; node != null; node = node.parent) {
-            broken = node.breaker != null && node.breaker.isOpen() ? node : broken;
-        }
-        return broken;
-    }
-
+    @Override
     void take(long now, Demand demand, int lane, Booking.Phase phase) {
-        meters.take(now, demand, phase);
-        shares[lane].take(now, demand, phase);
+        super.take(now, demand, lane, phase);
         boolean bare = phase == Booking.Phase.HEADED;
         if (learned != null) {
             learned.take(now, demand, lane, phase);
@@ -220,46 +157,37 @@ final class Node {
         }
         unanswered(bare ? 0 : 1);
         if (bare) {
-            inHand().take(now);
+            underWay.take(now);
         }
-    }
-
-    private InHand inHand() {
-        InHand known = inHand;
-        if (known == null) {
-            known = new InHand();
-            inHand = known;
-        }
-        return known;
     }
 
     private void unanswered(long more) {
-        unanswered += more;
+        underWay.unanswered(more);
         if (learned != null && more != 0) {
             learned.unanswered(more);
         }
     }
 
+    @Override
     void moved(long now, Ticket ticket, int lane, Booking.Phase to) {
-        meters.moved(now, ticket, to);
-        shares[lane].moved(now, ticket, to);
+        super.moved(now, ticket, lane, to);
         unanswered(to == Booking.Phase.SENT ? 0 : -1);
         if (learned != null) {
             learned.moved(now, ticket, lane, to);
         }
     }
 
+    @Override
     void settle(long now, Ticket ticket, int lane, String unit, long delta) {
-        meters.settle(now, ticket, unit, delta);
-        shares[lane].settle(now, ticket, unit, delta);
+        super.settle(now, ticket, lane, unit, delta);
         if (learned != null) {
             learned.settle(now, ticket, lane, unit, delta);
         }
     }
 
+    @Override
     void refund(long now, Ticket ticket, int lane) {
-        meters.refund(now, ticket);
-        shares[lane].refund(now, ticket);
+        super.refund(now, ticket, lane);
         unanswered(ticket.phase == Booking.Phase.HEADED ? 0 : -1);
         if (learned != null) {
             learned.refund(now, ticket, lane);
@@ -268,10 +196,9 @@ final class Node {
 
     /** The permit ended; for one that nobody else tells of that is the answer, unless it was heard just before, or not used. */
     void release(long now, Ticket ticket, int lane, boolean isAnswer) {
-        meters.release(ticket);
-        shares[lane].release(ticket);
+        release(ticket, lane);
         if (ticket.tells() == Ticket.Tells.NOTHING) {
-            inHand().end(now, ticket.at);
+            underWay.end(now, ticket.at);
             if (learned != null) {
                 learned.ended(now, ticket);
             }
@@ -281,25 +208,11 @@ final class Node {
         }
     }
 
-    /** Closes until {@code until}, if that is later than now closed; for how much longer. No credit accrues meanwhile. */
-    long close(long now, long until) {
-        long from = Math.max(now, gate.closedUntil);
-        if (until <= from) {
-            return 0;
-        }
-        stopMeters(from, until);
-        gate.closedUntil = until;
-        return until - from;
-    }
-
-    /** Opens again at once. */
+    /** Opens again at once, also what was closed by what was learned. */
+    @Override
     void open(long now) {
         advance(now);
-        if (gate.isClosed(now)) {
-            stopMeters(gate.closedUntil, now);
-            gate.closedUntil = now;
-            gate.saidUntil = now;
-        }
+        super.open(now);
         leaveQuotas();
     }
 
@@ -311,22 +224,9 @@ final class Node {
         }
     }
 
-    private void stopMeters(long from, long until) {
-        meters.stop(from, until);
-        for (Meters share : shares) {
-            share.stop(from, until);
-        }
-    }
-
     /** As if nothing had ever been taken, closed or learned; permits that are out stand in no books. */
     void reset(long now, long generation) {
-        meters.begin(now, generation);
-        for (Meters share : shares) {
-            share.begin(now, generation);
-        }
-        gate.closedUntil = now;
-        gate.saidUntil = now;
-        gate.waves = 0;
+        begin(now, generation);
         if (ramp != null) {
             ramp.stop();
         }
@@ -335,89 +235,42 @@ final class Node {
         forgetRefusals();
     }
 
-    /** New limits go on from the books of the old ones of their kind and unit, in order. */
+    @Override
     void change(long now, List<Limit> limits, Lanes lanes, long generation, LongUnaryOperator wall) {
-        boolean closed = gate.isClosed(now);
-        if (closed) {
-            stopMeters(gate.closedUntil, now);
-        }
-        Meters before = meters;
-        meters = Meters.of(limits, now, wall);
-        meters.adopt(now, before, generation);
-        Meters[] sharesBefore = shares;
-        shares = shares(limits, lanes, now, wall);
-        for (int lane = 0; lane < shares.length; lane++) {
-            shares[lane].adopt(now, sharesBefore[lane], generation);
-        }
-        if (closed) {
-            stopMeters(now, gate.closedUntil);
-        }
+        super.change(now, limits, lanes, generation, wall);
         holds = holds();
-        budgeted = meters.has(Limit.Kind.TOTAL);
     }
 
     /** Takes over the books and the cooldown of another key, whose demands count here from now on. */
     void absorb(long now, Node other, long generation) {
-        long until = Math.max(gate.closedUntil, other.gate.closedUntil);
-        if (gate.isClosed(now)) {
-            stopMeters(gate.closedUntil, now);
-        }
-        if (other.gate.isClosed(now)) {
-            other.stopMeters(other.gate.closedUntil, now);
-        }
-        meters = meters.with(now, other.meters, generation);
-        if (shares != NO_SHARES) {
-            for (int lane = 0; lane < shares.length; lane++) {
-                shares[lane] = shares[lane].with(now, other.shares[lane], generation);
-            }
-        }
-        gate.absorb(other.gate);
-        if (until > now) {
-            stopMeters(now, until);
-        }
+        join(now, other, generation);
         absorb(now, other.ramp, generation);
         other.leaveQuotas();
-        unanswered(other.unanswered);
-        if (other.inHand != null) {
-            inHand().absorb(now, other.inHand);
-        }
+        unanswered(other.underWay.unanswered());
+        underWay.absorb(now, other.underWay);
         if (learned != null) {
             learned.begin(); // What is in flight from there is noticed, but stands in none of these books.
         }
         users += other.users;
         lastUsed = Math.max(lastUsed, other.lastUsed);
         holds = holds();
-        budgeted = meters.has(Limit.Kind.TOTAL);
     }
 
     /** Whether forgetting it would change nothing: nobody uses it, it is open, it owes nothing and it is full. */
     boolean isIdle(long now) {
         return users == 0
-                && (children == null || children.isEmpty())
+                && children().isEmpty()
                 && !gate.isClosed(now)
                 && (learned == null || learned.isFull(now))
                 && (ramp == null || ramp.isIdle(now))
-                && meters.isFull(now)
-                && sharesFull(now);
-    }
-
-    private boolean sharesFull(long now) {
-        for (Meters share : shares) {
-            if (!share.isFull(now)) {
-                return false;
-            }
-        }
-        return true;
+                && isFull(now);
     }
 
     /** The least that the limits of its path let be out at once, or in one period; {@link Exact#NEVER} if there is none. */
     long permits() {
         long least = learned == null ? Exact.NEVER : learned.permits();
         for (Node node = this; node != null; node = node.parent) {
-            for (Meter meter : node.meters.each) {
-                boolean counts = meter.countsRequests && meter.limit.kind() != Limit.Kind.TOTAL;
-                least = counts ? Math.min(least, meter.limit.permits()) : least;
-            }
+            least = Math.min(least, node.leastPermits());
         }
         return least;
     }
@@ -425,23 +278,15 @@ final class Node {
     /** How many calls are in flight here, the one that is answered included. */
     long out(long now, Ticket answered) {
         return answered.tells() == Ticket.Tells.NOTHING
-                ? Math.max(1, out(now))
-                : out(now) + 1; // The former is still in hand.
-    }
-
-    private long out(long now) {
-        return unanswered + (inHand == null ? 0 : inHand.count(now));
+                ? Math.max(1, underWay.count(now))
+                : underWay.count(now) + 1; // The former is still in hand.
     }
 
     /** How many calls like this one are in flight here when it is answered, or may be; null for one of another process. */
     long busy(long now, @Nullable Ticket answered) {
-        long most = answered == null ? Math.max(1, out(now)) : out(now, answered);
+        long most = answered == null ? Math.max(1, underWay.count(now)) : out(now, answered);
         long cost = answered == null ? 1 : Math.max(1, answered.demand.requests());
-        for (Meter meter : meters.each) {
-            boolean inFlight = meter.countsRequests && meter.limit.kind() == Limit.Kind.IN_FLIGHT;
-            most = inFlight ? Math.max(most, meter.limit.permits() / cost) : most;
-        }
-        return most;
+        return Math.max(most, mostInFlight() / cost);
     }
 
     /** The configured limits, then the learned ones. */
@@ -516,28 +361,31 @@ final class Node {
 
     void addChild(Node child) {
         if (children == null) {
-            children = new LinkedHashMap<>();
+            children = new Children();
         }
-        children.put(child.key, child);
+        children.add(child);
     }
 
     /** A key of a child that counts at another child. */
     void addRoute(Object childKey, Node child) {
-        if (routes == null) {
-            routes = new HashMap<>();
+        if (children != null) {
+            children.addRoute(childKey, child);
         }
-        routes.put(childKey, child);
     }
 
     void dropRoute(Object childKey) {
-        if (routes != null) {
-            routes.remove(childKey);
+        if (children != null) {
+            children.dropRoute(childKey);
         }
     }
 
     @Nullable
     Node child(Object childKey) {
-        Node child = children == null ? null : children.get(childKey);
-        return child != null || routes == null ? child : routes.get(childKey);
+        return children == null ? null : children.at(childKey);
+    }
+
+    /** The keys right below, as they came to be known. */
+    Collection<Node> children() {
+        return children == null ? List.of() : children.all();
     }
 }

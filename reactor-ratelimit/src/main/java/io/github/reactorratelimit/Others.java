@@ -34,7 +34,7 @@ final class Others {
         }
         for (int i = 0; i < quotas.size(); i++) {
             Quota quota = quotas.get(i);
-            long counted = counted(quota);
+            long counted = Throttle.used(quota);
             for (Node node = leaf; counted > 0 && node != null; node = node.parent) {
                 Meter same = same(node, quota);
                 if (same != null) {
@@ -59,13 +59,8 @@ final class Others {
         if (!shared && !node.toldOfOthers && told < MOST) {
             node.toldOfOthers = true;
             told++;
-            found = new Finding(Tree.labels(node), signal.status(), counted(quota), quota, ours);
+            found = new Finding(Tree.labels(node), signal.status(), Throttle.used(quota), quota, ours);
         }
-    }
-
-    private static long counted(Quota quota) {
-        boolean known = quota.used() >= 0 || quota.limit() < 0 || quota.remaining() < 0;
-        return known ? quota.used() : Math.max(0, quota.limit() - quota.remaining());
     }
 
     private static @Nullable Meter same(Node node, Quota quota) {
@@ -107,14 +102,10 @@ final class Others {
                     limiter,
                     keys,
                     status,
-                    count(counted),
-                    count(quota.remaining()),
-                    count(quota.limit()),
+                    Throttle.shown(counted),
+                    Throttle.shown(quota.remaining()),
+                    Throttle.shown(quota.limit()),
                     ours);
-        }
-
-        private static String count(long count) {
-            return count < 0 ? "?" : Long.toString(count);
         }
     }
 }

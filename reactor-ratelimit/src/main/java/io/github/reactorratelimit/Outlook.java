@@ -84,4 +84,24 @@ final class Outlook {
         }
         return at;
     }
+
+    /** A limit of the path that could never pass this demand, or null. */
+    static @Nullable Limit forbids(Node leaf, Demand demand, int lane) {
+        for (Node node = leaf; node != null; node = node.parent) {
+            Limit limit = node.forbids(demand, lane);
+            if (limit != null) {
+                return limit;
+            }
+        }
+        return null;
+    }
+
+    /** The broadest key of the path whose breaker is open, resting or on trial; null if there is none. */
+    static @Nullable Node broken(Node leaf) {
+        Node broken = null;
+        for (Node node = leaf; node != null; node = node.parent) {
+            broken = node.breaker != null && node.breaker.isOpen() ? node : broken;
+        }
+        return broken;
+    }
 }

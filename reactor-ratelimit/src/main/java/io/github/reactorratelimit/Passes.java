@@ -12,7 +12,8 @@ import reactor.util.context.Context;
 /**
  * One pass after the other: time moves on, what is due runs, a command is carried out, permits are granted while there is
  * room. A pass calls no user code, no scheduler and no logger, and never waits: what it decided, and when it wants to be
- * woken, are carried out after it.
+ * woken, are carried out after it. Of a scheduler it reads the clock on the wall, at most once a second, where a limit
+ * follows the calendar.
  *
  * <p>It is its own monitor, the one that all state of a limiter belongs to. Whoever has more to carry out of a pass than a
  * {@link #pass command} enters it by hand: {@link #begin}, the command and {@link #finish} inside, {@link #carryOut} after it.

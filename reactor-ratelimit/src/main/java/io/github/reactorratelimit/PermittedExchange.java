@@ -119,9 +119,10 @@ final class PermittedExchange implements Exchange, Layers.Mark {
     }
 
     private void release() {
-        Permit granted = permit;
-        if (state.getAndSet(OVER) == GRANTED && granted != null) {
-            granted.release();
+        boolean granted = state.getAndSet(OVER) == GRANTED;
+        Permit here = permit; // It is there before it is granted.
+        if (granted && here != null) {
+            here.release();
         }
     }
 

@@ -237,8 +237,9 @@ public final class RateLimitOperator implements PermitSource {
     }
 
     Mono<Permit> acquire(Demand demand, @Nullable Patience longest) {
-        Demand asked = failsFast ? Objects.requireNonNull(demand, "demand").waitAtMost(0) : demand;
-        return Mono.from(new MonoAcquire(admission, priced(Objects.requireNonNull(asked, "demand")), longest));
+        Objects.requireNonNull(demand, "demand");
+        Demand asked = failsFast ? demand.waitAtMost(0) : demand;
+        return Mono.from(new MonoAcquire(admission, priced(asked), longest));
     }
 
     /** Calls that were asked for as calls of {@code shown}, and wait no longer than that has patience. */
@@ -284,8 +285,9 @@ public final class RateLimitOperator implements PermitSource {
         return failsFast;
     }
 
-    boolean isReplayable() {
-        return replayable;
+    /** Whether a call with this outcome may be made again, as far as its kind decides. */
+    boolean mayRetry(Outcome outcome, boolean isIdempotent) {
+        return !policy.isNone() && replayable && (outcome.anyMethod() || isIdempotent);
     }
 
     boolean isIdempotent(Demand demand) {

@@ -4,6 +4,7 @@ import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
+import reactor.core.Exceptions;
 import reactor.core.publisher.Operators;
 
 /**
@@ -41,7 +42,8 @@ abstract class Subscribed<T> extends BarePermit implements Subscription {
         try {
             @Nullable String lane = RateLimitContext.laneOf(actual.currentContext());
             admission.acquire(this, lane, 0, longestNanos());
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
+            Exceptions.throwIfFatal(e);
             if (!STATE.compareAndSet(this, ASKED, DONE)) {
                 throw e;
             }

@@ -70,9 +70,9 @@ final class Throttle {
             limiter,
             keys,
             signal.status(),
-            quota == null ? "?" : count(used(quota)),
-            quota == null ? "?" : count(quota.remaining()),
-            quota == null ? "?" : count(quota.limit()),
+            quota == null ? "?" : shown(used(quota)),
+            quota == null ? "?" : shown(quota.remaining()),
+            quota == null ? "?" : shown(quota.limit()),
             Duration.ofNanos(waitNanos),
             rule()
         };
@@ -106,12 +106,14 @@ final class Throttle {
         return quota.exhausted() && reset != null && (otherReset == null || reset.compareTo(otherReset) > 0);
     }
 
-    private static long used(Quota quota) {
+    /** What a quota says is used, or what follows from what is left; -1 if neither is told. */
+    static long used(Quota quota) {
         boolean told = quota.used() >= 0 || quota.limit() < 0 || quota.remaining() < 0;
         return told ? quota.used() : Math.max(0, quota.limit() - quota.remaining());
     }
 
-    private static String count(long count) {
+    /** A figure in the log; negative if it isn't known. */
+    static String shown(long count) {
         return count < 0 ? "?" : Long.toString(count);
     }
 }

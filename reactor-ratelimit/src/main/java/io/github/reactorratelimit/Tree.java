@@ -224,7 +224,7 @@ final class Tree {
         node.forgotten = true;
         size--;
         if (parent.children != null) {
-            parent.children.remove(node.key);
+            parent.children.remove(node);
         }
     }
 

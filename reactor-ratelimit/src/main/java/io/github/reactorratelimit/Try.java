@@ -179,9 +179,7 @@ abstract class Try extends Ticket {
         return !retriedInside
                 && !emitted
                 && (retries == null || !retries.isUsedUp())
-                && !operator().policy().isNone()
-                && operator().isReplayable()
-                && (outcome.anyMethod() || operator().isIdempotent(demand));
+                && operator().mayRetry(outcome, operator().isIdempotent(demand));
     }
 
     final Retries behind() {

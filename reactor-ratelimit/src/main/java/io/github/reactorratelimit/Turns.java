@@ -55,11 +55,7 @@ final class Turns {
     }
 
     void join(long now, Ticket ticket, Slot slot) {
-        Line line = slot.line;
-        if (line == null) {
-            line = new Line();
-            slot.line = line;
-        }
+        Line line = line(slot);
         line.join(ticket);
         waiting++;
         if (line.first == ticket) {
@@ -69,14 +65,18 @@ final class Turns {
 
     /** As {@link #join}, before those of its line. */
     void rejoin(long now, Ticket ticket, Slot slot) {
+        line(slot).rejoin(ticket);
+        waiting++;
+        touch(now, slot.node);
+    }
+
+    private static Line line(Slot slot) {
         Line line = slot.line;
         if (line == null) {
             line = new Line();
             slot.line = line;
         }
-        line.rejoin(ticket);
-        waiting++;
-        touch(now, slot.node);
+        return line;
     }
 
     void leave(long now, Ticket ticket, Slot slot) {
@@ -148,10 +148,8 @@ final class Turns {
 
     /** Everything below this node changed, and it too: all are placed anew, the narrow ones first. */
     void touchAll(long now, Node node) {
-        if (node.children != null) {
-            for (Node child : node.children.values()) {
-                touchAll(now, child);
-            }
+        for (Node child : node.children()) {
+            touchAll(now, child);
         }
         place(now, node);
     }

@@ -55,7 +55,7 @@ final class WaitingRoom {
     void admit(long now, Ticket ticket, Node leaf, int lane, long restNanos, long maxWaitNanos) {
         ticket.slot = leaf.slots[lane];
         ticket.joinedAt = now;
-        Limit forbidding = leaf.forbidsOnPath(ticket.demand, lane);
+        Limit forbidding = Outlook.forbids(leaf, ticket.demand, lane);
         if (forbidding != null) {
             ticket.refuse(Refusals.never(settings.name(), leaf, ticket.demand, forbidding));
         } else if (sharing != null && sharing.mode() == Sharing.Mode.CLOSED) {
@@ -120,7 +120,7 @@ final class WaitingRoom {
                 return Refusals.full(settings.name(), leaf, settings.maxPendingPerLine(), "the line of this key");
             }
         }
-        Node broken = ticket.leavesBreakers() ? leaf.broken() : null;
+        Node broken = ticket.leavesBreakers() ? Outlook.broken(leaf) : null;
         if (broken != null) {
             return Refusals.breakerOpen(settings.name(), leaf, broken.gate.closedUntil - now);
         }
@@ -234,7 +234,7 @@ final class WaitingRoom {
     private void rested(long now, Ticket ticket) {
         Slot slot = ticket.place();
         long left = Math.max(1, Exact.subtract(ticket.at, now));
-        Limit forbidding = slot.node.forbidsOnPath(ticket.demand, slot.lane);
+        Limit forbidding = Outlook.forbids(slot.node, ticket.demand, slot.lane);
         boolean closed = sharing != null && sharing.mode() == Sharing.Mode.CLOSED;
         RateLimitException refusal = forbidding != null
                 ? Refusals.never(settings.name(), slot.node, ticket.demand, forbidding)

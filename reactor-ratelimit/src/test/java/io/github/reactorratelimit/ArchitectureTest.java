@@ -58,7 +58,10 @@ class ArchitectureTest {
     private static final Set<String> OPERATOR = Set.of(
             "RateLimitOperator",
             "Attempt",
-            "Call",
+            "TriedExchange",
+            "TriedSubscription",
+            "RetryLoop",
+            "Draining",
             "Limited",
             "MonoLimit",
             "FluxLimit",
@@ -96,12 +99,25 @@ class ArchitectureTest {
     /** Who waits, whose turn it is, and what is decided. */
     private static final Set<String> QUEUE = Set.of(
             "Admission",
+            "KeyFinder",
+            "Decisions",
+            "Answers",
+            "Controls",
+            "Passes",
+            "Entries",
+            "Departures",
+            "Hearing",
+            "Outgoing",
             "WaitingRoom",
             "Ticket",
             "Line",
             "Slot",
             "Turns",
             "Node",
+            "KeyBooks",
+            "UnderWay",
+            "InHand",
+            "Children",
             "Tree",
             "Timers",
             "Gate",
@@ -110,6 +126,11 @@ class ArchitectureTest {
             "Learning",
             "Learned",
             "LearnedMeter",
+            "LearnedFigure",
+            "LearnedPlaces",
+            "LearnedReset",
+            "LearnedShare",
+            "LearnedShares",
             "Routing",
             "Usage",
             "Buckets",
@@ -202,8 +223,8 @@ class ArchitectureTest {
     }
 
     @Test
-    void the_queue_and_the_algorithms_named_here_exist() {
-        for (Set<String> group : List.of(ALGORITHMS, QUEUE)) {
+    void the_classes_named_here_exist() {
+        for (Set<String> group : List.of(ALGORITHMS, OPERATOR, QUEUE)) {
             assertThat(MAIN.stream().map(JavaClass::getSimpleName).toList())
                     .as("a renamed class would escape its rule")
                     .containsAll(group);

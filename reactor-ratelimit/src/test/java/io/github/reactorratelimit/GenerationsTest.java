@@ -20,11 +20,11 @@ class GenerationsTest {
     /** As it is just before the largest int. */
     private static RateLimiter old(RateLimiter limiter) {
         try {
-            Field generations = Admission.class.getDeclaredField("generations");
+            Field generations = Decisions.class.getDeclaredField("generations");
             generations.setAccessible(true);
             Field current = Generations.class.getDeclaredField("current");
             current.setAccessible(true);
-            current.setInt(generations.get(limiter.calls().admission()), Integer.MAX_VALUE - 1);
+            current.setInt(generations.get(limiter.calls().admission().decisions()), Integer.MAX_VALUE - 1);
         } catch (ReflectiveOperationException e) {
             throw new LinkageError(e.getMessage(), e);
         }

@@ -165,11 +165,9 @@ class LimitEachTest {
         assertThat(available()).isEqualTo(2);
     }
 
-    @Test
-    void an_element_that_comes_after_a_cancel_is_discarded() {
-        List<Object> discarded = new ArrayList<>();
-        List<CoreSubscriber<? super Integer>> subscribers = new ArrayList<>();
-        Flux<Integer> source = new Flux<>() {
+    /** One that gives what it likes, requested or not, cancelled or not. */
+    private static Flux<Integer> heedless(List<CoreSubscriber<? super Integer>> subscribers) {
+        return new Flux<>() {
             @Override
             public void subscribe(CoreSubscriber<? super Integer> actual) {
                 subscribers.add(actual);
@@ -182,8 +180,15 @@ class LimitEachTest {
                 });
             }
         };
+    }
+
+    @Test
+    void an_element_that_comes_after_a_cancel_is_discarded() {
+        List<Object> discarded = new ArrayList<>();
+        List<CoreSubscriber<? super Integer>> subscribers = new ArrayList<>();
         List<Object> dropped = new ArrayList<>();
-        source.transform(limiter.<Integer>limitEach())
+        heedless(subscribers)
+                .transform(limiter.<Integer>limitEach())
                 .doOnDiscard(Integer.class, discarded::add)
                 .contextWrite(context -> context.put("reactor.onNextDropped.local", noting(dropped)))
                 .subscribe()
@@ -227,6 +232,23 @@ class LimitEachTest {
         assertThat(discarded).containsExactly(3);
         source.assertCancelled();
         assertThat(limiter.snapshot().waiting()).isZero();
+    }
+
+    @Test
+    void after_a_refusal_neither_a_cancel_nor_a_late_element_discards_anything_twice() {
+        List<Object> discarded = new ArrayList<>();
+        List<CoreSubscriber<? super Integer>> subscribers = new ArrayList<>();
+        TestSubscriber<Integer> paced = TestSubscriber.create();
+        heedless(subscribers)
+                .transform(limiter.<Integer>limitEach(Demand.one().maxWait(ofMillis(500))))
+                .doOnDiscard(Integer.class, discarded::add)
+                .subscribe(paced);
+        for (int i = 1; i <= 4; i++) {
+            subscribers.get(0).onNext(i);
+        }
+        assertThat(paced.expectTerminalError()).isInstanceOf(RateLimitedException.class);
+        paced.cancel();
+        assertThat(discarded).containsExactly(3, 4);
     }
 
     @Test

@@ -374,6 +374,25 @@ class OperatorRaceTest { // B05, B20
         });
     }
 
+    @Test
+    void a_permit_of_another_source_comes_or_its_call_is_cancelled() {
+        RateLimiter limiter = limiter();
+        race(() -> {
+            Permit permit = limiter.tryAcquire().permit();
+            Answer<Permit> grant = new Answer<>();
+            AtomicInteger granted = new AtomicInteger();
+            PermitSource source = demand -> grant.doOnNext(given -> granted.incrementAndGet());
+            Disposable call = count(source.<Integer>use(asked -> Demand.one(), exchange -> Mono.never())
+                    .flux());
+            return new Round(() -> grant.emit(permit), call::dispose, () -> {
+                if (granted.get() == 0) {
+                    permit.release(); // It never left its source.
+                }
+                assertWhole(limiter);
+            });
+        });
+    }
+
     // -------------------------------------------------------------------------------------------------- the race
 
     private record Round(Runnable one, Runnable other, Runnable check) {}

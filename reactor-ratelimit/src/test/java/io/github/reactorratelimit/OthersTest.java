@@ -6,19 +6,14 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import io.github.reactorratelimit.signal.Quota;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** One line when a server counts more than we do, because somebody else uses the same quota. */
 class OthersTest {
@@ -26,30 +21,12 @@ class OthersTest {
     private static final String WORDS = "somebody else uses this quota";
 
     private final VirtualTime time = new VirtualTime();
-    private final Logger logger = (Logger) LoggerFactory.getLogger(RateLimiter.class);
-    private final ListAppender<ILoggingEvent> log = new ListAppender<>();
-    private final @Nullable Level before = logger.getLevel();
 
-    @BeforeEach
-    void listen() {
-        log.start();
-        logger.addAppender(log);
-        logger.setLevel(Level.WARN);
-        logger.setAdditive(false);
-    }
-
-    @AfterEach
-    void leave() {
-        logger.detachAppender(log);
-        logger.setLevel(before);
-        logger.setAdditive(true);
-    }
+    @RegisterExtension
+    final LogLines log = new LogLines(Level.WARN);
 
     private List<String> lines() {
-        return log.list.stream()
-                .map(ILoggingEvent::getFormattedMessage)
-                .filter(line -> line.contains(WORDS))
-                .toList();
+        return log.texts().stream().filter(line -> line.contains(WORDS)).toList();
     }
 
     private static RateLimitSignal left(long remaining, long limit, @Nullable Duration window) {

@@ -189,7 +189,8 @@ final class RandomProgramRun {
 
     private void tryAcquire(Step step, boolean take, String where) {
         Demand demand = demand(step);
-        Decision decision = take ? core.tryAcquire(demand) : core.estimate(demand);
+        Decision decision =
+                take ? core.decisions().tryAcquire(demand) : core.decisions().estimate(demand);
         ModelDemand modelled = modelled(step, model.all().size() + 1000, demand, false, Ticket.Tells.NOTHING);
         String answer = (decision.allowed() ? "allowed" : "refused, retry after " + decision.retryAfter()) + ", "
                 + decision.remaining() + " left";

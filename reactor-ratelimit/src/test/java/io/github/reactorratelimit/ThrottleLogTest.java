@@ -4,9 +4,6 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
-import ch.qos.logback.classic.Logger;
-import ch.qos.logback.classic.spi.ILoggingEvent;
-import ch.qos.logback.core.read.ListAppender;
 import io.github.reactorratelimit.signal.Dialects;
 import io.github.reactorratelimit.signal.Headers;
 import io.github.reactorratelimit.signal.Quota;
@@ -14,33 +11,16 @@ import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.slf4j.LoggerFactory;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** One line per throttle, from which a person sees why the wait is what it is. */
 class ThrottleLogTest {
 
     private final VirtualTime time = new VirtualTime();
-    private final Logger logger = (Logger) LoggerFactory.getLogger(RateLimiter.class);
-    private final ListAppender<ILoggingEvent> log = new ListAppender<>();
-    private final @Nullable Level before = logger.getLevel();
 
-    @BeforeEach
-    void listen() {
-        log.start();
-        logger.addAppender(log);
-        logger.setLevel(Level.INFO);
-        logger.setAdditive(false);
-    }
-
-    @AfterEach
-    void leave() {
-        logger.detachAppender(log);
-        logger.setLevel(before);
-        logger.setAdditive(true);
-    }
+    @RegisterExtension
+    final LogLines log = new LogLines(Level.INFO);
 
     private void hear(RateLimitSignal signal) {
         RateLimiter limiter = RateLimiter.named("partner")
@@ -54,8 +34,8 @@ class ThrottleLogTest {
     }
 
     private String line() {
-        assertThat(log.list).hasSize(1);
-        return log.list.get(0).getFormattedMessage();
+        assertThat(log.events()).hasSize(1);
+        return log.events().get(0).getFormattedMessage();
     }
 
     private static Quota quota(String name, long limit, long remaining, long used, @Nullable Duration reset) {
@@ -77,8 +57,8 @@ class ThrottleLogTest {
         assertThat(line())
                 .matches("limiter=partner key=\\[endpoint=/search,token=#?[0-9a-f]+] status=403"
                         + " used=5001 remaining=0 limit=5000 wait=PT20S: the reset of an empty quota");
-        assertThat(log.list.get(0).getLevel()).isEqualTo(Level.WARN);
-        assertThat(log.list.get(0).getTimeStamp()).isPositive();
+        assertThat(log.events().get(0).getLevel()).isEqualTo(Level.WARN);
+        assertThat(log.events().get(0).getTimeStamp()).isPositive();
     }
 
     @Test
@@ -86,17 +66,17 @@ class ThrottleLogTest {
         hear(Dialects.standard().read(200, Headers.of("RateLimit", "\"burst\";r=0;t=5"), 0));
 
         assertThat(line()).contains("status=200 used=? remaining=0 limit=? wait=PT5S: the reset of an empty quota");
-        assertThat(log.list.get(0).getLevel()).isEqualTo(Level.INFO);
+        assertThat(log.events().get(0).getLevel()).isEqualTo(Level.INFO);
     }
 
     @Test
     void a_wider_key_that_is_closed_for_a_second_refusal_says_why() {
         RateLimiter limiter = twoAreRefused(RateLimitSignal.of(429).throttled(true));
 
-        assertThat(log.list.get(0).getFormattedMessage())
+        assertThat(log.events().get(0).getFormattedMessage())
                 .contains("endpoint=/a")
                 .endsWith("no rule was given");
-        assertThat(log.list.get(1).getFormattedMessage())
+        assertThat(log.events().get(1).getFormattedMessage())
                 .contains("key=[] ")
                 .endsWith("a second key in it is refused, and neither response named a scope");
         assertThat(limiter.estimate(Demand.of("endpoint", "/c")).allowed()).isFalse();
@@ -107,7 +87,7 @@ class ThrottleLogTest {
         RateLimiter limiter =
                 twoAreRefused(RateLimitSignal.of(429).throttled(true).scope("endpoint"));
 
-        assertThat(log.list.get(1).getFormattedMessage())
+        assertThat(log.events().get(1).getFormattedMessage())
                 .contains("endpoint=/b")
                 .endsWith("no rule was given");
         assertThat(limiter.estimate(Demand.of("endpoint", "/c")).allowed()).isTrue();
@@ -122,7 +102,7 @@ class ThrottleLogTest {
         for (String endpoint : List.of("/a", "/b")) {
             limiter.tryAcquire(Demand.of("endpoint", endpoint)).permit().complete(refusal.build());
         }
-        assertThat(log.list).hasSize(2);
+        assertThat(log.events()).hasSize(2);
         return limiter;
     }
 
@@ -148,7 +128,7 @@ class ThrottleLogTest {
                 .build());
 
         assertThat(line()).contains("status=429").endsWith("wait=PT0S: no wait helps, insufficient_quota");
-        assertThat(log.list.get(0).getLevel()).isEqualTo(Level.WARN);
+        assertThat(log.events().get(0).getLevel()).isEqualTo(Level.WARN);
     }
 
     @Test

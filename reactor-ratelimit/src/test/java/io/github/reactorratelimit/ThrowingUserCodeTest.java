@@ -19,6 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.reactivestreams.Publisher;
 import reactor.core.CoreSubscriber;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 import reactor.test.scheduler.VirtualTimeScheduler;
@@ -28,6 +29,7 @@ import reactor.test.subscriber.TestSubscriber;
 class ThrowingUserCodeTest {
 
     private final IllegalStateException broken = new IllegalStateException("the user's own mistake");
+    private final AssertionError worse = new AssertionError("one that is no exception");
 
     private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
     private final RateLimiter limiter = RateLimiter.named("api")
@@ -111,9 +113,39 @@ class ThrowingUserCodeTest {
         assertThat(discarded).hasSize(1);
     }
 
+    @Test
+    void an_error_of_a_function_ends_its_call_as_an_exception_does() {
+        RateLimiter byUser = RateLimiter.named("by user")
+                .scope(Scope.by("user").limitsBy(path -> {
+                    throw worse;
+                }))
+                .build();
+        Demand demand = Demand.of("user", "a");
+        List<Mono<?>> calls = List.of(
+                byUser.acquire(demand),
+                Mono.just(1).transform(byUser.limit(demand)).as(Mono::from),
+                Flux.just(1).transform(byUser.limitEach(demand)).as(Mono::from),
+                Mono.just(1)
+                        .transform(limiter.calls().limitBy(context -> {
+                            throw worse;
+                        }))
+                        .as(Mono::from));
+        assertThat(calls)
+                .allSatisfy(call -> assertThat(run(call).expectTerminalError()).isSameAs(worse));
+    }
+
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void a_response_that_cannot_be_freed_is_tried_again_all_the_same(boolean onSubscribe) {
+        cannotBeFreed(onSubscribe, () -> {
+            throw broken;
+        });
+        cannotBeFreed(onSubscribe, () -> {
+            throw worse;
+        });
+    }
+
+    private void cannotBeFreed(boolean onSubscribe, Runnable mistake) {
         List<Integer> wire = new ArrayList<>();
         RateLimitOperator calls = limiter.calls().responses(Response.class, new ResponseReader<>() {
             @Override
@@ -129,11 +161,10 @@ class ThrowingUserCodeTest {
             @Override
             public Publisher<Void> discard(Response response) {
                 if (onSubscribe) {
-                    return subscriber -> {
-                        throw broken;
-                    };
+                    return subscriber -> mistake.run();
                 }
-                throw broken;
+                mistake.run();
+                return Mono.empty();
             }
         });
         Mono<Response> call = Mono.fromSupplier(() -> {

@@ -48,7 +48,9 @@ final class Reading implements BiConsumer<String, String> {
     private final Verdict verdict = new Verdict(meters);
     private final IetfFields ietf = new IetfFields(scan, new StructuredField(scan), meters);
     private @Nullable CharSequence date;
+    /** The Date that was read last and what it is; before the first any that belong together. */
     private String lastDate = "Thu, 01 Jan 1970 00:00:00 GMT";
+
     private long lastNowMillis;
     private long wallNowMillis;
     private boolean busy;
