@@ -81,7 +81,7 @@ record Results(List<AtServer> servers, List<AtDistance> distances, List<Outcome>
         return new AtServer(
                 service,
                 Strategy.all().stream()
-                        .map(strategy -> Run.burst(strategy, service))
+                        .map(strategy -> Run.batch(strategy, service))
                         .toList());
     }
 
@@ -91,7 +91,7 @@ record Results(List<AtServer> servers, List<AtDistance> distances, List<Outcome>
         return new AtServer(
                 service,
                 Strategy.all().stream()
-                        .map(strategy -> strategy.reads() ? Run.burst(strategy, service) : told.of(strategy))
+                        .map(strategy -> strategy.reads() ? Run.batch(strategy, service) : told.of(strategy))
                         .toList());
     }
 }
