@@ -47,6 +47,12 @@ record Results(List<AtServer> servers, List<AtDistance> distances, List<Outcome>
         Duration roundTrip() {
             return Service.PERIOD.dividedBy(trips);
         }
+
+        /** What a permit that counts for a period, a thousandth of it, and a round trip of at most a second leaves of the optimum. */
+        double formula() {
+            double period = Service.PERIOD.toMillis();
+            return 1 / (1 + Math.min(1_000, roundTrip().toNanos() / 1e6) / period + 0.001);
+        }
     }
 
     /** Without a line in the log for each of the thousand throttles. */
