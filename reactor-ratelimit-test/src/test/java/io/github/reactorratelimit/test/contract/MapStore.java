@@ -1,0 +1,375 @@
+package io.github.reactorratelimit.test.contract;
+
+import io.github.reactorratelimit.LimitStore;
+import java.math.BigInteger;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.LongSupplier;
+import reactor.core.publisher.Mono;
+
+/** A store as a user may write one, with its books in a map; it can be made to err in one way. */
+final class MapStore implements LimitStore {
+
+    /** How it errs. */
+    enum Fault {
+        NONE,
+        GIVES_ONE_MORE,
+        GIVES_ONE_LESS,
+        FORGETS_EARLY,
+        REFILLS_TWICE_AS_FAST,
+        REFILLS_HALF_AS_FAST,
+        SPACES_NOTHING,
+        STARTS_HALF_FULL,
+        TAKES_FROM_THE_REFUSED,
+        TAKES_ONE_WHATEVER_IT_COSTS,
+        TAKES_FROM_THE_FIRST_LIMIT_ONLY,
+        CORRECTS_NOTHING,
+        GIVES_BACK_TWICE,
+        HOLDS_FOR_EVER,
+        REFILLS_BUDGETS,
+        SAYS_TO_WAIT_TOO_SHORT,
+        SAYS_TO_WAIT_TOO_LONG,
+        SAYS_THAT_MORE_IS_LEFT,
+        KEEPS_ALL_KEYS_TOGETHER,
+        SHARES_NOTHING,
+        KEEPS_CLOSED_KEYS_OPEN,
+        NEVER_FORGETS
+    }
+
+    private final LongSupplier nanos;
+    private final Fault fault;
+    /** What all processes share. */
+    private final Map<List<Object>, Shelf> shelves;
+
+    private final Map<String, Long> closedUntil;
+    private long now;
+
+    MapStore(LongSupplier nanos, Fault fault) {
+        this(nanos, fault, new HashMap<>(), new HashMap<>());
+    }
+
+    private MapStore(
+            LongSupplier nanos, Fault fault, Map<List<Object>, Shelf> shelves, Map<String, Long> closedUntil) {
+        this.nanos = nanos;
+        this.fault = fault;
+        this.shelves = shelves;
+        this.closedUntil = closedUntil;
+    }
+
+    /** What a further process has of it. */
+    MapStore another() {
+        return errs(Fault.SHARES_NOTHING)
+                ? new MapStore(nanos, fault)
+                : new MapStore(nanos, fault, shelves, closedUntil);
+    }
+
+    private boolean errs(Fault one) {
+        return fault == one;
+    }
+
+    @Override
+    public Terms terms() {
+        return new Terms(Duration.ofHours(1), Duration.ofDays(1_000), Duration.ofSeconds(1), 0);
+    }
+
+    @Override
+    public String key(Map<String, String> attributes) {
+        return errs(Fault.KEEPS_ALL_KEYS_TOGETHER) && !attributes.isEmpty() ? "all" : attributes.toString();
+    }
+
+    @Override
+    public Mono<Reply> decide(Batch batch) {
+        return Mono.fromSupplier(() -> decided(batch));
+    }
+
+    private Reply decided(Batch batch) {
+        now = nanos.getAsLong();
+        for (Closing closing : batch.closings()) {
+            close(batch.keys().get(closing.key()), closing.nanos());
+        }
+        for (Holding holding : batch.holdings()) {
+            if (!errs(Fault.HOLDS_FOR_EVER)) {
+                shelf(batch, holding.books()).hold(this, holding.held());
+            }
+        }
+        for (Correction correction : batch.corrections()) {
+            if (!errs(Fault.CORRECTS_NOTHING)) {
+                long delta = correction.delta();
+                shelf(batch, correction.books())
+                        .correct(errs(Fault.GIVES_BACK_TWICE) && delta < 0 ? 2 * delta : delta, correction.baseNanos());
+            }
+        }
+        List<Answer> answers = batch.asks().stream().map(ask -> answer(batch, ask)).toList();
+        List<KeyState> keys = batch.keys().stream()
+                .map(key -> new KeyState(closedFor(key), 0, 0, 0, 0, 0, List.of()))
+                .toList();
+        return new Reply(now, keys, answers);
+    }
+
+    private long closedFor(String key) {
+        return Math.max(0, closedUntil.getOrDefault(key, 0L) - now);
+    }
+
+    private void close(String key, long nanos) {
+        if (nanos == Closing.FORGET && !errs(Fault.NEVER_FORGETS)) {
+            shelves.keySet().removeIf(name -> name.get(0).equals(key));
+            closedUntil.remove(key);
+        } else if (nanos == Closing.OPEN) {
+            closedUntil.remove(key);
+        } else if (nanos > 0 && !errs(Fault.KEEPS_CLOSED_KEYS_OPEN)) {
+            closedUntil.merge(key, now + nanos, Math::max);
+        }
+    }
+
+    private Answer answer(Batch batch, Ask ask) {
+        for (int key : ask.keys()) {
+            long closed = closedFor(batch.keys().get(key));
+            if (closed > 0) {
+                return new Answer(0, closed, key, -1, 0, closed);
+            }
+        }
+        int granted = 0;
+        while (granted < ask.times() && ask.parts().stream().allMatch(part -> fits(batch, part))) {
+            take(batch, ask.parts());
+            granted++;
+        }
+        if (granted < ask.times() && errs(Fault.TAKES_FROM_THE_REFUSED)) {
+            take(batch, ask.parts());
+        }
+        long wait = 0;
+        long left = -1;
+        long full = 0;
+        int slowest = -1;
+        for (Part part : ask.parts()) {
+            Shelf shelf = shelf(batch, part.books());
+            long each = shelf.fits(part.cost()) ? 0 : shelf.waitFor(part.cost());
+            if (wait >= 0 && (each < 0 || each > wait)) {
+                wait = each;
+                slowest = part.books();
+            }
+            left = left < 0 ? shelf.left() : Math.min(left, shelf.left());
+            full = Math.max(full, shelf.full());
+        }
+        boolean longer = wait > 2_000;
+        wait = longer && errs(Fault.SAYS_TO_WAIT_TOO_SHORT) ? wait / 2 : wait;
+        wait = longer && errs(Fault.SAYS_TO_WAIT_TOO_LONG) ? wait * 2 : wait;
+        left += errs(Fault.SAYS_THAT_MORE_IS_LEFT) ? 1 : 0;
+        int key = slowest < 0 ? -1 : batch.books().get(slowest).key();
+        return new Answer(granted, wait, key, slowest, left, full);
+    }
+
+    private boolean fits(Batch batch, Part part) {
+        return shelf(batch, part.books()).fits(part.cost());
+    }
+
+    private void take(Batch batch, List<Part> parts) {
+        for (Part part : errs(Fault.TAKES_FROM_THE_FIRST_LIMIT_ONLY) ? parts.subList(0, 1) : parts) {
+            long cost = errs(Fault.TAKES_ONE_WHATEVER_IT_COSTS) ? 1 : part.cost();
+            shelf(batch, part.books()).take(this, cost, now + part.transitNanos());
+        }
+    }
+
+    private Shelf shelf(Batch batch, int at) {
+        Books books = batch.books().get(at);
+        List<Object> name = List.of(batch.keys().get(books.key()), books.unit(), books.kind());
+        Shelf shelf = shelves.computeIfAbsent(name, fresh -> switch (books.kind()) {
+            case WINDOW -> new WindowShelf(books);
+            case BUCKET -> new BucketShelf(books);
+            case FLIGHT, TOTAL -> new Shelf(books);
+            case QUOTA -> throw new IllegalArgumentException("nobody learns here: " + books);
+        });
+        shelf.now = now;
+        return shelf;
+    }
+
+    /** What is taken until somebody says otherwise. */
+    private class Shelf {
+
+        final Books books;
+        long now = MapStore.this.now;
+        /** By whom, where that matters. */
+        private final Map<MapStore, Long> used = new HashMap<>();
+
+        Shelf(Books books) {
+            this.books = books;
+        }
+
+        long permits() {
+            return books.permits() + (errs(Fault.GIVES_ONE_MORE) ? 1 : 0) - (errs(Fault.GIVES_ONE_LESS) ? 1 : 0);
+        }
+
+        long left() {
+            return permits()
+                    - used.values().stream().mapToLong(Long::longValue).sum();
+        }
+
+        boolean fits(long cost) {
+            boolean refilled = errs(Fault.REFILLS_BUDGETS) && now > 100L * 86_400_000_000_000L;
+            return cost <= (refilled && books.kind() == Kind.TOTAL ? permits() : left());
+        }
+
+        long waitFor(long cost) {
+            return -1;
+        }
+
+        long full() {
+            return left() == permits() ? 0 : -1;
+        }
+
+        void take(MapStore process, long cost, long from) {
+            used.merge(process, cost, Long::sum);
+        }
+
+        void correct(long delta, long from) {
+            used.merge(MapStore.this, delta, Long::sum);
+        }
+
+        void hold(MapStore process, long held) {
+            used.put(process, held);
+        }
+    }
+
+    private final class WindowShelf extends Shelf {
+
+        private final List<long[]> entries = new ArrayList<>();
+
+        WindowShelf(Books books) {
+            super(books);
+        }
+
+        private long span() {
+            return errs(Fault.FORGETS_EARLY) ? books.spanNanos() / 10 * 9 : books.spanNanos();
+        }
+
+        private long till(long[] entry) {
+            return entry[0] + span();
+        }
+
+        private long usedAt(long at) {
+            return entries.stream()
+                    .filter(entry -> till(entry) > at)
+                    .mapToLong(entry -> entry[1])
+                    .sum();
+        }
+
+        @Override
+        long left() {
+            return permits() - usedAt(now);
+        }
+
+        @Override
+        long waitFor(long cost) {
+            return entries.stream()
+                    .mapToLong(this::till)
+                    .filter(at -> at > now && usedAt(at) + cost <= permits())
+                    .map(at -> at - now)
+                    .min()
+                    .orElse(-1);
+        }
+
+        @Override
+        long full() {
+            return entries.stream()
+                    .mapToLong(entry -> entry[1] > 0 ? Math.max(0, till(entry) - now) : 0)
+                    .max()
+                    .orElse(0);
+        }
+
+        @Override
+        void take(MapStore process, long cost, long from) {
+            entries.removeIf(entry -> till(entry) <= now);
+            entries.add(new long[] {from, cost});
+        }
+
+        @Override
+        void correct(long delta, long from) {
+            entries.add(new long[] {from, delta});
+        }
+    }
+
+    private final class BucketShelf extends Shelf {
+
+        private final BigInteger rate;
+        private final BigInteger each;
+        private final BigInteger capacity;
+        /** What is missing, in parts of a permit of which each nanosecond refills {@code rate}. */
+        private BigInteger missing;
+
+        private long at = now;
+
+        BucketShelf(Books books) {
+            super(books);
+            long faster = errs(Fault.REFILLS_TWICE_AS_FAST) ? 2 : 1;
+            long slower = errs(Fault.REFILLS_HALF_AS_FAST) ? 2 : 1;
+            rate = BigInteger.valueOf(books.ratePermits() * faster);
+            each = BigInteger.valueOf(books.rateNanos() * slower);
+            capacity = each.multiply(BigInteger.valueOf(permits()));
+            long there = books.initial() + permits() - books.permits();
+            missing = capacity.subtract(
+                    each.multiply(BigInteger.valueOf(errs(Fault.STARTS_HALF_FULL) ? (there + 1) / 2 : there)));
+        }
+
+        private BigInteger parts(long cost) {
+            return each.multiply(BigInteger.valueOf(cost));
+        }
+
+        private BigInteger missing() {
+            missing = missing.subtract(rate.multiply(BigInteger.valueOf(now - at)))
+                    .max(BigInteger.ZERO);
+            at = now;
+            return missing;
+        }
+
+        private long nanosFor(BigInteger refilled) {
+            return refilled.add(rate)
+                    .subtract(BigInteger.ONE)
+                    .divide(rate)
+                    .min(BigInteger.valueOf(Long.MAX_VALUE))
+                    .max(BigInteger.ZERO)
+                    .longValueExact();
+        }
+
+        private boolean spaces() {
+            return !errs(Fault.SPACES_NOTHING);
+        }
+
+        @Override
+        long left() {
+            return spaces() ? capacity.subtract(missing()).divide(each).longValueExact() : 1_000;
+        }
+
+        @Override
+        boolean fits(long cost) {
+            return waitFor(cost) == 0;
+        }
+
+        @Override
+        long waitFor(long cost) {
+            if (!spaces()) {
+                return 0;
+            }
+            if (cost > permits() && !books.borrows()) {
+                return -1;
+            }
+            return nanosFor(missing().add(parts(Math.min(cost, permits()))).subtract(capacity));
+        }
+
+        @Override
+        long full() {
+            return nanosFor(missing());
+        }
+
+        @Override
+        void take(MapStore process, long cost, long from) {
+            missing = missing().add(parts(cost));
+        }
+
+        @Override
+        void correct(long delta, long from) {
+            missing = missing().add(parts(delta)).max(BigInteger.ZERO);
+        }
+    }
+}
