@@ -182,7 +182,12 @@ class BrokenStoresTest {
     void each_rule_for_limits_is_broken_by_one_too() {
         Set<String> broken = new TreeSet<>(BrokenContractsTest.messages(Vengeful.class).keySet());
         assertThat(broken).contains("a_refused_attempt_changes_nothing");
-        for (Fault how : List.of(Fault.GIVES_ONE_MORE, Fault.GIVES_ONE_LESS, Fault.TAKES_ONE_WHATEVER_IT_COSTS)) {
+        for (Fault how : List.of(
+                Fault.SAYS_THAT_MORE_IS_LEFT,
+                Fault.TAKES_ONE_WHATEVER_IT_COSTS,
+                Fault.CORRECTS_NOTHING,
+                Fault.REFILLS_HALF_AS_FAST,
+                Fault.STARTS_HALF_FULL)) {
             fault = how;
             broken.addAll(BrokenContractsTest.messages(OverAStore.class).keySet());
         }
