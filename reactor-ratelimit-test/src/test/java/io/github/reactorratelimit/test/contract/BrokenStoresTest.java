@@ -74,7 +74,7 @@ class BrokenStoresTest {
         assertThat(broken(Fault.NONE)).isEmpty();
     }
 
-    private static Set<String> rulesOf(Class<?> contract) {
+    static Set<String> rulesOf(Class<?> contract) {
         return Arrays.stream(contract.getDeclaredMethods())
                 .filter(method -> method.isAnnotationPresent(Test.class) || method.isAnnotationPresent(TestFactory.class))
                 .map(Method::getName)
