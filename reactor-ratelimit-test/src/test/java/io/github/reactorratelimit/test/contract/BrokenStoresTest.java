@@ -4,12 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.Demand;
-import io.github.reactorratelimit.Limit;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterSpec;
 import io.github.reactorratelimit.test.VirtualTime;
 import io.github.reactorratelimit.test.contract.MapStore.Fault;
-import io.github.reactorratelimit.test.contract.MapStoreTest.Shop;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
@@ -22,7 +20,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
@@ -35,27 +32,19 @@ class BrokenStoresTest {
 
     private static final Map<Fault, Map<String, String>> BROKEN = new EnumMap<>(Fault.class);
 
-    private static Fault fault = Fault.NONE;
-
     @BeforeAll
     static void err() {
         for (Fault how : Fault.values()) {
-            fault = how;
-            BROKEN.put(how, BrokenContractsTest.messages(AStore.class));
+            BROKEN.put(how, broken(how, MapStoreTest.ForManyProcesses.class));
         }
     }
 
-    static class AStore extends LimitStoreContract {
-        private final Shop shop = new Shop(fault);
-
-        @Override
-        protected RateLimiter process(RateLimiterSpec spec) {
-            return shop.process(spec);
-        }
-
-        @Override
-        protected void advance(Duration span) {
-            shop.advance(span);
+    private static Map<String, String> broken(Fault how, Class<?> contract) {
+        MapStoreTest.fault = how;
+        try {
+            return BrokenContractsTest.messages(contract);
+        } finally {
+            MapStoreTest.fault = Fault.NONE;
         }
     }
 
@@ -111,50 +100,19 @@ class BrokenStoresTest {
 
     // ---------------------------------------------------------------------------------- limits of one limiter over it
 
-    /** With a few limits, for it is run many times. */
-    abstract static class SomeLimits extends LimitContract {
+    /** Takes one from whoever is refused. */
+    static class Vengeful extends LimitContract {
+
         private final VirtualTime time = VirtualTime.startingAt(Instant.EPOCH);
-
-        @Override
-        protected Stream<Limit> limits() {
-            return Stream.of(
-                    Limit.of(7, Duration.ofSeconds(3)),
-                    Limit.bucket(10, 7, Duration.ofSeconds(3)),
-                    Limit.inFlight(6),
-                    Limit.total(100));
-        }
-
-        @Override
-        protected RateLimiter limiter(RateLimiterSpec spec) {
-            return time.limiter(spec);
-        }
 
         @Override
         protected void advance(Duration span) {
             time.advance(span);
         }
-    }
-
-    static class OverAStore extends SomeLimits {
-        private final Shop shop = new Shop(fault);
 
         @Override
         protected RateLimiter limiter(RateLimiterSpec spec) {
-            return shop.limiter(spec);
-        }
-
-        @Override
-        protected void advance(Duration span) {
-            shop.advance(span);
-        }
-    }
-
-    /** Takes one from whoever is refused. */
-    static class Vengeful extends SomeLimits {
-
-        @Override
-        protected RateLimiter limiter(RateLimiterSpec spec) {
-            RateLimiter limiter = super.limiter(spec);
+            RateLimiter limiter = time.limiter(spec);
             return (RateLimiter) Proxy.newProxyInstance(
                     RateLimiter.class.getClassLoader(), new Class<?>[] {RateLimiter.class}, (proxy, method, args) -> {
                         Object answer = called(limiter, method, args);
@@ -188,8 +146,7 @@ class BrokenStoresTest {
                 Fault.CORRECTS_NOTHING,
                 Fault.REFILLS_HALF_AS_FAST,
                 Fault.STARTS_HALF_FULL)) {
-            fault = how;
-            broken.addAll(BrokenContractsTest.messages(OverAStore.class).keySet());
+            broken.addAll(broken(how, MapStoreTest.EveryLimit.class).keySet());
         }
         assertThat(broken).isEqualTo(rulesOf(LimitContract.class));
     }

@@ -12,17 +12,14 @@ import org.junit.jupiter.api.Nested;
 /** A store that a user wrote keeps the contracts of those who do. */
 class MapStoreTest {
 
-    /** Time and books of one test, with a fault. */
+    /** How the store errs, for {@link BrokenStoresTest}. */
+    static Fault fault = Fault.NONE;
+
+    /** Time and books of one test. */
     static final class Shop {
 
         private final VirtualTime time = VirtualTime.startingAt(Instant.EPOCH);
-        private final Fault fault;
-        private MapStore store;
-
-        Shop(Fault fault) {
-            this.fault = fault;
-            this.store = empty();
-        }
+        private MapStore store = empty();
 
         private MapStore empty() {
             return new MapStore(() -> time.scheduler().now(TimeUnit.NANOSECONDS), fault);
@@ -47,7 +44,7 @@ class MapStoreTest {
 
     @Nested
     class ALimiter extends RateLimiterContract {
-        private final Shop shop = new Shop(Fault.NONE);
+        private final Shop shop = new Shop();
 
         @Override
         protected RateLimiter limiter(RateLimiterSpec spec) {
@@ -62,7 +59,7 @@ class MapStoreTest {
 
     @Nested
     class EveryLimit extends LimitContract {
-        private final Shop shop = new Shop(Fault.NONE);
+        private final Shop shop = new Shop();
 
         @Override
         protected RateLimiter limiter(RateLimiterSpec spec) {
@@ -77,7 +74,7 @@ class MapStoreTest {
 
     @Nested
     class ForManyProcesses extends LimitStoreContract {
-        private final Shop shop = new Shop(Fault.NONE);
+        private final Shop shop = new Shop();
 
         @Override
         protected RateLimiter process(RateLimiterSpec spec) {
