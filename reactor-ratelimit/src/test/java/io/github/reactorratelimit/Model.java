@@ -733,8 +733,7 @@ final class Model {
     private void empty(ModelKey key, List<Quota> empty, RateLimitSignal signal, long nanos, long toldAt) {
         boolean wholeSeconds = signal.coarse() || nanos % SECOND == 0;
         long sureUntil = toldAt + nanos - (wholeSeconds ? Math.min(nanos, SECOND) : 0);
-        boolean ours = empty.stream()
-                .anyMatch(quota -> isAsEmpty(key, signal, quota, sureUntil));
+        boolean ours = empty.stream().anyMatch(quota -> isAsEmpty(key, signal, quota, sureUntil));
         // Of what is said of a quota more than once its own books have the closest figure; a longer delay is no such
         // thing.
         boolean learned = nanos <= settings.maxServerDelayNanos()

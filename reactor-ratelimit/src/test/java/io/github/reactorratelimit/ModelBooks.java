@@ -108,8 +108,7 @@ abstract class ModelBooks {
             Duration reset = quota.reset();
             boolean asLong = window != null
                     ? window.equals(limit.declaredPeriod())
-                    : reset == null
-                            || reset.compareTo(limit.declaredPeriod().plusSeconds(1)) <= 0;
+                    : reset == null || reset.compareTo(limit.declaredPeriod().plusSeconds(1)) <= 0;
             long used = quota.used() >= 0 ? quota.used() : quota.limit() - quota.remaining();
             return ours && asLong && quota.limit() == limit.declaredPermits() && used <= counted(now);
         }

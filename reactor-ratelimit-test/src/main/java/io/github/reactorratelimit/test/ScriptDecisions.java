@@ -39,7 +39,8 @@ final class ScriptDecisions implements Decisions {
         }
 
         String left() {
-            return endpoint + ": asked " + asked + (asked == 1 ? " time" : " times") + ", its script has " + replies.size()
+            return endpoint + ": asked " + asked + (asked == 1 ? " time" : " times") + ", its script has "
+                    + replies.size()
                     + (replies.size() == 1 ? " reply" : " replies") + ", not asked for "
                     + (replies.size() - asked == 1 ? "was " : "were ")
                     + shown(replies.subList(asked, replies.size()));

@@ -126,7 +126,8 @@ public final class SimulatedService {
         try {
             answer.tryEmitValue(service.answer(request, at.now(MILLISECONDS)));
         } catch (RuntimeException | AssertionError failed) {
-            answer.tryEmitError(failed); // Beyond the script; or a limit of the test's own, which else nobody would hear of.
+            answer.tryEmitError(
+                    failed); // Beyond the script; or a limit of the test's own, which else nobody would hear of.
         }
     }
 

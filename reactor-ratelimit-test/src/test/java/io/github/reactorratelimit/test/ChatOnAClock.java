@@ -7,8 +7,7 @@ abstract class ChatOnAClock {
 
     static final Instant START = Instant.ofEpochMilli(ServiceContract.W0);
 
-    static final ChatModel LARGE =
-            ChatModel.named("large").requestsPerMinute(3).tokensPerMinute(1_000);
+    static final ChatModel LARGE = ChatModel.named("large").requestsPerMinute(3).tokensPerMinute(1_000);
     static final ChatModel FREE = ChatModel.named("free");
 
     ChatService service = ChatRules.create().service();

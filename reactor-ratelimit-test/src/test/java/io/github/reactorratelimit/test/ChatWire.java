@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.test;
 
-
 /** How tests call a chat service over HTTP, whichever form it has, and what they see of its answers. */
 abstract class ChatWire {
 

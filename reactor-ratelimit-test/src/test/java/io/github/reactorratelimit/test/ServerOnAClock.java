@@ -46,7 +46,8 @@ final class ServerOnAClock {
                         .defaultIfEmpty("")
                         .map(body -> Answer.of(
                                 response.status().code(),
-                                each -> response.responseHeaders().forEach(line -> each.accept(line.getKey(), line.getValue())),
+                                each -> response.responseHeaders()
+                                        .forEach(line -> each.accept(line.getKey(), line.getValue())),
                                 body)))
                 .block(Duration.ofSeconds(10)));
     }

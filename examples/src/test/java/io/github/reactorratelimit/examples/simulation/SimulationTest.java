@@ -102,7 +102,8 @@ class SimulationTest {
             assertThat(at.telling().ofOptimum())
                     .as("what it tells changes nothing")
                     .isCloseTo(at.silent().ofOptimum(), within(0.0001));
-            assertThat(at.formula()).isBetween(at.silent().ofOptimum(), at.silent().ofOptimum() + 0.014);
+            assertThat(at.formula())
+                    .isBetween(at.silent().ofOptimum(), at.silent().ofOptimum() + 0.014);
         }
     }
 
@@ -178,7 +179,9 @@ class SimulationTest {
             Outcome untold = of(at, "ours, unconfigured");
             Outcome learning = of(at, "ours, learning");
             if (isInFlight(at)) {
-                assertThat(untold.refused()).as("%s", untold).isEqualTo(at.service().hints() ? 3 : 6);
+                assertThat(untold.refused())
+                        .as("%s", untold)
+                        .isEqualTo(at.service().hints() ? 3 : 6);
                 assertThat(learning.refused()).as("%s", learning).isEqualTo(untold.refused());
                 assertThat(untold.ofOptimum()).as("%s", untold).isCloseTo(0.78, within(0.005));
             } else if (at.service().hints()) {

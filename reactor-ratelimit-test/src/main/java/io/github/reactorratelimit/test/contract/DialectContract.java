@@ -108,7 +108,8 @@ public abstract class DialectContract {
         try {
             return reading.get();
         } catch (RuntimeException e) {
-            throw new AssertionError("Expecting a dialect never to throw, but it threw " + e + ": " + shown(status, headers), e);
+            throw new AssertionError(
+                    "Expecting a dialect never to throw, but it threw " + e + ": " + shown(status, headers), e);
         }
     }
 
@@ -116,7 +117,9 @@ public abstract class DialectContract {
         return status
                 + lines(headers).stream()
                         .map(line -> ", " + line.name() + ": "
-                                + line.value().substring(0, Math.min(SHOWN, line.value().length())))
+                                + line.value()
+                                        .substring(
+                                                0, Math.min(SHOWN, line.value().length())))
                         .collect(Collectors.joining());
     }
 
@@ -148,7 +151,9 @@ public abstract class DialectContract {
 
     /** Two readings that must not differ. */
     private static void assertSame(RateLimitSignal signal, RateLimitSignal expected, String what, Headers headers) {
-        assertThat(signal).as("%s, of %s", what, shown(expected.status(), headers)).hasToString(expected.toString());
+        assertThat(signal)
+                .as("%s, of %s", what, shown(expected.status(), headers))
+                .hasToString(expected.toString());
     }
 
     @Test
@@ -220,8 +225,7 @@ public abstract class DialectContract {
                 for (String value : HOSTILE) {
                     List<Line> hostile = new ArrayList<>(lines);
                     hostile.set(i, new Line(lines.get(i).name(), value));
-                    STATUSES.forEach(
-                            status -> assertSane(read(status, headers(hostile)), status, headers(hostile)));
+                    STATUSES.forEach(status -> assertSane(read(status, headers(hostile)), status, headers(hostile)));
                 }
             }
         });
@@ -240,8 +244,7 @@ public abstract class DialectContract {
                     .as("how much of a body is read, of %s", shown(status, sample))
                     .isNotNegative();
             for (byte[] body : bodies) {
-                RateLimitSignal signal =
-                        read(status, sample, () -> same().readBody(status, sample, body, NOW));
+                RateLimitSignal signal = read(status, sample, () -> same().readBody(status, sample, body, NOW));
                 assertSane(signal, status, sample);
             }
         }));

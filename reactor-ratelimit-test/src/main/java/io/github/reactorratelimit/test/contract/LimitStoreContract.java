@@ -205,7 +205,9 @@ public abstract class LimitStoreContract {
         take(one, ONE.cost("points", 8), "the first of three, for 8 points of 10");
 
         refused(other, ONE.cost("points", 5), "5 points, where 2 are left");
-        assertThat(left(one)).as("what is left of three, of which one was given").isEqualTo(2);
+        assertThat(left(one))
+                .as("what is left of three, of which one was given")
+                .isEqualTo(2);
         take(other, ONE.cost("points", 2), "the second of three, for 2 points");
         refused(one, ONE.cost("points", 1), "a point, where none is left");
     }

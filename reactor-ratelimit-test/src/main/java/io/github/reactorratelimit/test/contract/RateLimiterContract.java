@@ -96,7 +96,9 @@ public abstract class RateLimiterContract {
     }
 
     private static void assertRefused(RateLimiter limiter, Demand demand, String what) {
-        assertThat(ask(limiter, demand).granted()).as("whether %s was granted", what).isFalse();
+        assertThat(ask(limiter, demand).granted())
+                .as("whether %s was granted", what)
+                .isFalse();
     }
 
     @Test
@@ -163,7 +165,8 @@ public abstract class RateLimiterContract {
         first.release();
         first.release();
 
-        assertGrants(limiter, 3, "2 in flight, of which one was released twice,").isEqualTo(1);
+        assertGrants(limiter, 3, "2 in flight, of which one was released twice,")
+                .isEqualTo(1);
     }
 
     @Test
@@ -236,6 +239,8 @@ public abstract class RateLimiterContract {
 
         Answer answer = ask(limiter, NOW);
 
-        assertThat(answer.retryAfter()).as("the wait for the second of one per 10 s").isGreaterThanOrEqualTo(PERIOD);
+        assertThat(answer.retryAfter())
+                .as("the wait for the second of one per 10 s")
+                .isGreaterThanOrEqualTo(PERIOD);
     }
 }

@@ -136,6 +136,8 @@ public abstract class ServerLimitContract {
 
         empty(limit.newCounter(), START);
 
-        assertThat(other.look(START)).as("another counter, after one was emptied").isEqualTo(before);
+        assertThat(other.look(START))
+                .as("another counter, after one was emptied")
+                .isEqualTo(before);
     }
 }

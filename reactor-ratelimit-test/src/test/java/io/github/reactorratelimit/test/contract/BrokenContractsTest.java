@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.test.contract;
 
-import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
@@ -9,14 +8,11 @@ import io.github.reactorratelimit.Permit;
 import io.github.reactorratelimit.PermitSource;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterSpec;
-import io.github.reactorratelimit.signal.Dialect;
-import io.github.reactorratelimit.signal.Headers;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import io.github.reactorratelimit.test.ServerLimit;
 import io.github.reactorratelimit.test.VirtualTime;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -44,7 +40,8 @@ class BrokenContractsTest {
     /** The method, of which there may be a test for each limit. */
     private static String rule(TestDescriptor test) {
         return test.getUniqueId().getSegments().stream()
-                .filter(segment -> segment.getType().equals("method") || segment.getType().equals("test-factory"))
+                .filter(segment ->
+                        segment.getType().equals("method") || segment.getType().equals("test-factory"))
                 .map(segment -> segment.getValue().replace("()", ""))
                 .findFirst()
                 .orElseThrow();

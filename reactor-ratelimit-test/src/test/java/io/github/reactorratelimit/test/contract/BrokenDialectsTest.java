@@ -39,7 +39,8 @@ class BrokenDialectsTest {
         SAYS_NOTHING_OF_SUCCESSES("the_status_is_that_of_the_response_and_no_time_is_negative", "[the signal of 200, "),
         TAKES_ALL_FOR_REFUSED("an_answer_without_headers_says_nothing", "[whether a bare 200 is throttled]"),
         TAKES_NONE_FOR_REFUSED("an_answer_without_headers_says_nothing", "[whether a bare 429 is throttled]"),
-        READS_WHAT_IS_LAST("headers_that_it_does_not_know_change_nothing", "[with headers that it can't know, of 429, "),
+        READS_WHAT_IS_LAST(
+                "headers_that_it_does_not_know_change_nothing", "[with headers that it can't know, of 429, "),
         BELIEVES_BODIES("whatever_the_body_is_it_does_not_throw", "ArrayIndexOutOfBoundsException"),
         READS_LESS_THAN_NOTHING("whatever_the_body_is_it_does_not_throw", "[how much of a body is read, of 200, ");
 
@@ -146,8 +147,8 @@ class BrokenDialectsTest {
     @ParameterizedTest
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "NONE")
     void one_that_errs_is_told_what_is_wrong(Fault how) {
-        assertThat(broken(how)).hasEntrySatisfying(how.rule, said -> assertThat(said)
-                .contains(how.says));
+        assertThat(broken(how))
+                .hasEntrySatisfying(how.rule, said -> assertThat(said).contains(how.says));
     }
 
     @Test

@@ -65,7 +65,8 @@ class BrokenStoresTest {
 
     static Set<String> rulesOf(Class<?> contract) {
         return Arrays.stream(contract.getDeclaredMethods())
-                .filter(method -> method.isAnnotationPresent(Test.class) || method.isAnnotationPresent(TestFactory.class))
+                .filter(method ->
+                        method.isAnnotationPresent(Test.class) || method.isAnnotationPresent(TestFactory.class))
                 .map(Method::getName)
                 .collect(Collectors.toCollection(TreeSet::new));
     }
@@ -88,13 +89,13 @@ class BrokenStoresTest {
         assertThat(broken(Fault.CORRECTS_NOTHING).get("what_one_did_not_use_the_other_can_have"))
                 .startsWith("Expecting a grant of six tokens, where four of ten were used, but it was refused");
         assertThat(broken(Fault.SAYS_TO_WAIT_TOO_SHORT).get("a_wait_is_over_when_it_was_said_and_not_before"))
-                .startsWith("Expecting a grant of one of 5 requests per PT10S, after the PT5.005S that were said, but it"
-                        + " was refused");
+                .startsWith(
+                        "Expecting a grant of one of 5 requests per PT10S, after the PT5.005S that were said, but it"
+                                + " was refused");
         assertThat(broken(Fault.SAYS_TO_WAIT_TOO_LONG).get("a_wait_is_over_when_it_was_said_and_not_before"))
                 .startsWith("Expecting a refusal of one of bucket of 5 requests, 1 per PT2S, 1 ms before the PT4S that"
                         + " were said, but it was allowed");
-        assertThat(broken(Fault.KEEPS_CLOSED_KEYS_OPEN)
-                        .get("what_was_refused_to_one_is_closed_for_all_until_then"))
+        assertThat(broken(Fault.KEEPS_CLOSED_KEYS_OPEN).get("what_was_refused_to_one_is_closed_for_all_until_then"))
                 .startsWith("Expecting a refusal of one, while the server's 30 s last, but it was allowed");
     }
 
@@ -116,7 +117,8 @@ class BrokenStoresTest {
             return (RateLimiter) Proxy.newProxyInstance(
                     RateLimiter.class.getClassLoader(), new Class<?>[] {RateLimiter.class}, (proxy, method, args) -> {
                         Object answer = called(limiter, method, args);
-                        return method.getName().equals("ask") ? ((Mono<?>) answer).doOnNext(told -> avenge(limiter, told))
+                        return method.getName().equals("ask")
+                                ? ((Mono<?>) answer).doOnNext(told -> avenge(limiter, told))
                                 : answer;
                     });
         }
@@ -138,7 +140,8 @@ class BrokenStoresTest {
 
     @Test
     void each_rule_for_limits_is_broken_by_one_too() {
-        Set<String> broken = new TreeSet<>(BrokenContractsTest.messages(Vengeful.class).keySet());
+        Set<String> broken =
+                new TreeSet<>(BrokenContractsTest.messages(Vengeful.class).keySet());
         assertThat(broken).contains("a_refused_attempt_changes_nothing");
         for (Fault how : List.of(
                 Fault.SAYS_THAT_MORE_IS_LEFT,

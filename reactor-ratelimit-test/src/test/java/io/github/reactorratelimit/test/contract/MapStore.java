@@ -51,8 +51,7 @@ final class MapStore implements LimitStore {
         this(nanos, fault, new HashMap<>(), new HashMap<>());
     }
 
-    private MapStore(
-            LongSupplier nanos, Fault fault, Map<List<Object>, Shelf> shelves, Map<String, Long> closedUntil) {
+    private MapStore(LongSupplier nanos, Fault fault, Map<List<Object>, Shelf> shelves, Map<String, Long> closedUntil) {
         this.nanos = nanos;
         this.fault = fault;
         this.shelves = shelves;
@@ -102,7 +101,8 @@ final class MapStore implements LimitStore {
                         .correct(errs(Fault.GIVES_BACK_TWICE) && delta < 0 ? 2 * delta : delta, correction.baseNanos());
             }
         }
-        List<Answer> answers = batch.asks().stream().map(ask -> answer(batch, ask)).toList();
+        List<Answer> answers =
+                batch.asks().stream().map(ask -> answer(batch, ask)).toList();
         List<KeyState> keys = batch.keys().stream()
                 .map(key -> new KeyState(closedFor(key), 0, 0, 0, 0, 0, List.of()))
                 .toList();
@@ -202,8 +202,7 @@ final class MapStore implements LimitStore {
         }
 
         long left() {
-            return permits()
-                    - used.values().stream().mapToLong(Long::longValue).sum();
+            return permits() - used.values().stream().mapToLong(Long::longValue).sum();
         }
 
         boolean fits(long cost) {
