@@ -334,8 +334,9 @@ final class Sharing {
 
     /** A window may be told to be full for as long as calls under way may take, which end a period after their heads. */
     private static long least(long toldNanos, @Nullable Limit limit) {
-        boolean window = limit != null && limit.kind() == Limit.Kind.WINDOW;
-        return window ? Math.min(toldNanos, WindowMeter.countedNanos(limit)) : toldNanos;
+        return limit != null && limit.kind() == Limit.Kind.WINDOW
+                ? Math.min(toldNanos, WindowMeter.countedNanos(limit))
+                : toldNanos;
     }
 
     private void refused(long now, StoreCall ended, Answer answer, List<Asked> refused) {
