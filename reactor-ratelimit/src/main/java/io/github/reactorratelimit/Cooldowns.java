@@ -189,7 +189,7 @@ final class Cooldowns {
         List<Quota> quotas = signal.quotas();
         for (int i = 0; i < quotas.size(); i++) {
             Quota quota = quotas.get(i);
-            if (quota.exhausted() && Learning.isAsEmpty(now, node, quota, sureUntil)) {
+            if (quota.exhausted() && Learning.isAsEmpty(now, node, signal, quota, sureUntil)) {
                 return null;
             }
             if (quota.exhausted()) {

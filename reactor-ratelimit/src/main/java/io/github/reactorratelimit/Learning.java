@@ -102,7 +102,8 @@ final class Learning {
     private void learn(long now, Node node, Ticket ticket, RateLimitSignal signal, Quota quota) {
         Learned learned = node.learned;
         LearnedMeter meter = learned == null ? null : learned.of(quota);
-        if (quota.exhausted() && isAsEmpty(now, node, quota, LearnedReset.earliest(ticket.sentAt, quota))) {
+        long earliest = LearnedReset.earliest(ticket.sentAt, quota);
+        if (quota.exhausted() && isAsEmpty(now, node, signal, quota, earliest)) {
             forget(node, meter); // The books agree, and the finer clock, ours, decides.
             return;
         }
@@ -158,8 +159,14 @@ final class Learning {
             long limit,
             @Nullable String partition) {}
 
-    /** Whether a configured limit says the same as an empty quota: nothing goes before {@code until}. */
-    static boolean isAsEmpty(long now, Node node, Quota quota, long until) {
+    /**
+     * Whether a configured limit says the same as an empty quota: all that the server counts stands in its books, or nothing
+     * goes before {@code until}. A server whose window slides may be full for an instant and tell when it will be empty.
+     */
+    static boolean isAsEmpty(long now, Node node, RateLimitSignal signal, Quota quota, long until) {
+        if (!signal.throttled() && Others.countsOursOnly(now, node, quota)) {
+            return true;
+        }
         for (Meter meter : node.meters.each) {
             Limit.Kind kind = meter.limit.kind();
             boolean timed = kind == Limit.Kind.WINDOW || kind == Limit.Kind.BUCKET;

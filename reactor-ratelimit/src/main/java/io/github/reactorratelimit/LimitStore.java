@@ -9,7 +9,8 @@ import reactor.core.publisher.Mono;
 /**
  * Where the books of limits are kept that several processes share; for those who write a store, not for those who use one.
  * The limiter keeps its waiting lines to itself, has at most one call under way, and asks in it for everything that can be
- * used. Times are nanoseconds, all figures are whole.
+ * used. Times are nanoseconds, all figures are whole. The test kit has contracts that hold a store to this, among them {@code
+ * LimitStoreContract}.
  */
 public interface LimitStore {
 

@@ -36,7 +36,7 @@ final class Others {
             Quota quota = quotas.get(i);
             long counted = Throttle.used(quota);
             for (Node node = leaf; counted > 0 && node != null; node = node.parent) {
-                Meter same = same(node, quota);
+                WindowMeter same = same(node, quota);
                 if (same != null) {
                     look(now, node, same, ticket, signal, quota, counted);
                     break;
@@ -46,8 +46,8 @@ final class Others {
     }
 
     private void look(
-            long now, Node node, Meter meter, Ticket ticket, RateLimitSignal signal, Quota quota, long counted) {
-        long ours = meter.limit.permits() - meter.available(now);
+            long now, Node node, WindowMeter meter, Ticket ticket, RateLimitSignal signal, Quota quota, long counted) {
+        long ours = meter.counted(now);
         long leftToOthers = meter.limit.declaredPermits() - meter.limit.permits();
         if (counted - ours - leftToOthers > node.out(now, ticket)) {
             found(node, signal, quota, ours);
@@ -63,12 +63,32 @@ final class Others {
         }
     }
 
+<<<<<<< HEAD
     private static @Nullable Meter same(Node node, Quota quota) {
+=======
+    /**
+     * Whether all that a server counts may be ours: our books have as much, and it never refused what they let pass. Once it
+     * did, its count has others in it even where it is not above ours.
+     */
+    static boolean countsOursOnly(long now, Node node, Quota quota) {
+        WindowMeter same = node.gate.generation == 0 ? same(node, quota) : null;
+        return same != null && same.counted(now) >= counted(quota);
+    }
+
+    private static long counted(Quota quota) {
+        boolean known = quota.used() >= 0 || quota.limit() < 0 || quota.remaining() < 0;
+        return known ? quota.used() : Math.max(0, quota.limit() - quota.remaining());
+    }
+
+    private static @Nullable WindowMeter same(Node node, Quota quota) {
+>>>>>>> s-kit
         for (Meter meter : node.meters.each) {
-            boolean counts = meter.countsRequests && meter.limit.kind() == Limit.Kind.WINDOW;
             boolean fits = quota.unit().equals(Limit.REQUESTS) && meter.limit.declaredPermits() == quota.limit();
-            if (counts && fits && isAsLong(quota, meter.limit.declaredPeriod())) {
-                return meter;
+            if (meter instanceof WindowMeter window
+                    && meter.countsRequests
+                    && fits
+                    && isAsLong(quota, meter.limit.declaredPeriod())) {
+                return window;
             }
         }
         return null;

@@ -361,9 +361,11 @@ final class Sharing {
         return answer.books() < 0 ? null : ended.draft.limits.get(answer.books());
     }
 
-    /** A window may be told to be full for as long as calls under way may take, which ends a period after their heads. */
+    /** A window may be told to be full for as long as calls under way may take, which end a period after their heads. */
     private static long least(long toldNanos, @Nullable Limit limit) {
-        return limit != null && limit.kind() == Limit.Kind.WINDOW ? Math.min(toldNanos, limit.spanNanos()) : toldNanos;
+        return limit != null && limit.kind() == Limit.Kind.WINDOW
+                ? Math.min(toldNanos, WindowMeter.countedNanos(limit))
+                : toldNanos;
     }
 
     private void refused(long now, StoreCall ended, Answer answer, List<Asked> refused) {

@@ -188,6 +188,12 @@ class WindowMeter extends Meter {
         return permits - used;
     }
 
+    /** How much of the limit is used, whatever else spaces it. */
+    final long counted(long now) {
+        advance(now);
+        return used;
+    }
+
     @Override
     long fullAt(long now) {
         advance(now);

@@ -733,8 +733,7 @@ final class Model {
     private void empty(ModelKey key, List<Quota> empty, RateLimitSignal signal, long nanos, long toldAt) {
         boolean wholeSeconds = signal.coarse() || nanos % SECOND == 0;
         long sureUntil = toldAt + nanos - (wholeSeconds ? Math.min(nanos, SECOND) : 0);
-        boolean ours = empty.stream()
-                .anyMatch(quota -> key.books.stream().anyMatch(books -> isAsEmpty(books, quota, sureUntil)));
+        boolean ours = empty.stream().anyMatch(quota -> isAsEmpty(key, signal, quota, sureUntil));
         // Of what is said of a quota more than once its own books have the closest figure; a longer delay is no such
         // thing.
         boolean learned = nanos <= settings.maxServerDelayNanos()
@@ -752,6 +751,13 @@ final class Model {
     }
 
     /** Our own books say the same: then the finer clock, ours, decides. */
+    private boolean isAsEmpty(ModelKey key, RateLimitSignal signal, Quota quota, long sureUntil) {
+        boolean neverRefused = key.lastWave == 0 && !signal.throttled();
+        return key.books.stream()
+                .anyMatch(books -> isAsEmpty(books, quota, sureUntil)
+                        || (neverRefused && books instanceof ModelBooks.Window window && window.explains(now, quota)));
+    }
+
     private boolean isAsEmpty(ModelBooks books, Quota quota, long sureUntil) {
         boolean timed = books instanceof ModelBooks.Window || books instanceof ModelBooks.Bucket;
         return timed && books.limit.unit().equals(quota.unit()) && books.readyAt(now, 1) >= sureUntil;
@@ -767,7 +773,7 @@ final class Model {
                 .filter(quota -> quota.remaining() >= 0 && ModelQuota.span(quota) != null)
                 .toList();
         for (Quota quota : told) {
-            learn(keyOf(demand, signal, quota), demand, quota);
+            learn(keyOf(demand, signal, quota), demand, signal, quota);
         }
         for (ModelKey key : demand.leaf.path()) {
             List<Quota> toldHere = told.stream()
@@ -782,12 +788,12 @@ final class Model {
         return own != null ? own : about(demand, signal);
     }
 
-    private void learn(ModelKey key, ModelDemand demand, Quota quota) {
+    private void learn(ModelKey key, ModelDemand demand, RateLimitSignal signal, Quota quota) {
         ModelQuota known =
                 key.quotas.stream().filter(one -> one.isOf(quota)).findFirst().orElse(null);
         long sentAt = toldAtTheEarliest(demand);
         long sureUntil = ModelQuota.earliest(sentAt, quota);
-        if (quota.exhausted() && key.books.stream().anyMatch(books -> isAsEmpty(books, quota, sureUntil))) {
+        if (quota.exhausted() && isAsEmpty(key, signal, quota, sureUntil)) {
             if (known != null) {
                 forget(key, known);
             }

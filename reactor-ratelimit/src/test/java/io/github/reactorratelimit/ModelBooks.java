@@ -1,6 +1,8 @@
 package io.github.reactorratelimit;
 
+import io.github.reactorratelimit.signal.Quota;
 import java.math.BigInteger;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeSet;
@@ -97,6 +99,18 @@ abstract class ModelBooks {
                     .filter(entry -> countsUntil(entry) > at)
                     .mapToLong(entry -> entry.cost)
                     .sum();
+        }
+
+        /** Whether what is told of this very limit is no more than what was granted here. */
+        boolean explains(long now, Quota quota) {
+            boolean ours = limit.unit().equals(Limit.REQUESTS) && quota.unit().equals(Limit.REQUESTS);
+            Duration window = quota.window();
+            Duration reset = quota.reset();
+            boolean asLong = window != null
+                    ? window.equals(limit.declaredPeriod())
+                    : reset == null || reset.compareTo(limit.declaredPeriod().plusSeconds(1)) <= 0;
+            long used = quota.used() >= 0 ? quota.used() : quota.limit() - quota.remaining();
+            return ours && asLong && quota.limit() == limit.declaredPermits() && used <= counted(now);
         }
 
         private long windowReadyAt(long now, long cost) {

@@ -5,12 +5,14 @@ import static java.time.Duration.ofHours;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterSpec;
 import io.github.reactorratelimit.test.contract.LimitContract;
+import io.github.reactorratelimit.test.contract.LimitStoreContract;
 import io.github.reactorratelimit.test.contract.RateLimiterContract;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
 import reactor.test.scheduler.VirtualTimeScheduler;
 
@@ -35,8 +37,12 @@ class StoreContractTest {
         server.close();
     }
 
-    private RateLimiter onRedis(RateLimiterSpec spec) {
+    private RateLimiter onEmpty(RateLimiterSpec spec) {
         connection.sync().flushall();
+        return process(spec);
+    }
+
+    private RateLimiter process(RateLimiterSpec spec) {
         RedisSharing sharing = RedisSharing.over(connection).timeout(ofHours(1));
         RateLimiterSpec timed = spec.scheduler(() -> time);
         return timed.build(new RedisStore(sharing, spec.name(), () -> START_MICROS + time.now(TimeUnit.MICROSECONDS)));
@@ -47,7 +53,7 @@ class StoreContractTest {
 
         @Override
         protected RateLimiter limiter(RateLimiterSpec spec) {
-            return onRedis(spec);
+            return onEmpty(spec);
         }
 
         @Override
@@ -61,7 +67,26 @@ class StoreContractTest {
 
         @Override
         protected RateLimiter limiter(RateLimiterSpec spec) {
-            return onRedis(spec);
+            return onEmpty(spec);
+        }
+
+        @Override
+        protected void advance(Duration span) {
+            time.advanceTimeBy(span);
+        }
+    }
+
+    @Nested
+    class ManyProcesses extends LimitStoreContract {
+
+        @BeforeEach
+        void empty() {
+            connection.sync().flushall();
+        }
+
+        @Override
+        protected RateLimiter process(RateLimiterSpec spec) {
+            return StoreContractTest.this.process(spec);
         }
 
         @Override

@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.test;
 
 import java.time.Duration;
+import java.util.Locale;
 
 /** The rules for values that enter the kit, each failing with the rule and the value. */
 final class Checks {
@@ -38,6 +39,14 @@ final class Checks {
     static Duration notNegative(String name, Duration value) {
         if (value.isNegative()) {
             throw new IllegalArgumentException(name + " must not be negative, was " + value);
+        }
+        return value;
+    }
+
+    /** Methods are case-sensitive, and nobody means another one than the usual. */
+    static String method(String value) {
+        if (!value.equals(value.toUpperCase(Locale.ROOT)) || value.isEmpty()) {
+            throw new IllegalArgumentException("a method must be in upper case, was '" + value + "'");
         }
         return value;
     }

@@ -147,4 +147,9 @@ public final class FakeProxy implements Disposable, AutoCloseable {
     public void close() {
         dispose();
     }
+
+    @Override
+    public String toString() {
+        return "FakeProxy[port " + port() + "]";
+    }
 }

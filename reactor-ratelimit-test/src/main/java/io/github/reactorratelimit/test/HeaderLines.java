@@ -10,7 +10,13 @@ final class HeaderLines implements Headers {
 
     static final HeaderLines NONE = new HeaderLines(List.of());
 
-    private record Line(String name, String value) {}
+    private record Line(String name, String value) {
+
+        @Override
+        public String toString() {
+            return name + ": " + value;
+        }
+    }
 
     private final List<Line> lines;
 

@@ -51,6 +51,8 @@ final class HttpExchange implements BiFunction<HttpServerRequest, HttpServerResp
             return service.answer(request, clock.millis());
         } catch (Unscripted beyond) {
             return beyond.reply();
+        } catch (RuntimeException | AssertionError failed) {
+            return Reply.status(500).body(failed.toString()); // A limit of the test's own.
         }
     }
 

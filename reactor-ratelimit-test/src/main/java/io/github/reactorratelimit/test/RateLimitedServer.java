@@ -144,4 +144,9 @@ public final class RateLimitedServer implements Disposable, AutoCloseable {
     public void close() {
         dispose();
     }
+
+    @Override
+    public String toString() {
+        return "RateLimitedServer[" + baseUrl() + "]";
+    }
 }

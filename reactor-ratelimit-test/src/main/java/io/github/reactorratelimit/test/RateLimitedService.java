@@ -41,4 +41,9 @@ public final class RateLimitedService {
     public RequestLog log() {
         return log;
     }
+
+    @Override
+    public String toString() {
+        return "RateLimitedService[" + log + "]";
+    }
 }

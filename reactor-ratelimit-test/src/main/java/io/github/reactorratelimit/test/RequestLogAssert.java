@@ -199,16 +199,19 @@ public final class RequestLogAssert extends AbstractAssert<RequestLogAssert, Lis
     }
 
     /**
-     * Every request but the first came at least so long after the one before it.
+     * Every request but the first came at least so long after the one before it, and there were two or more.
      *
      * @param least the shortest distance that is allowed
      * @return these assertions
-     * @throws AssertionError if two were closer; it shows all such pairs
+     * @throws AssertionError if two were closer; it shows all such pairs. If there was only one, for then nobody waited
      * @throws IllegalArgumentException if the distance is not positive, which would assert nothing
      */
     public RequestLogAssert waitedAtLeast(Duration least) {
         positive(least);
         seenAny();
+        if (actual.size() == 1) {
+            fail("Expecting at least " + least + " between requests to " + whose() + ", but there was only one", 0, 1);
+        }
         List<Integer> close = new ArrayList<>();
         for (int i = 1; i < actual.size(); i++) {
             if (gap(i - 1, i).compareTo(least) < 0) {

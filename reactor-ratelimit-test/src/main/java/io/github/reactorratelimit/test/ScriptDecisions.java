@@ -25,7 +25,7 @@ final class ScriptDecisions implements Decisions {
         Scene(String endpoint) {
             int space = endpoint.indexOf(' ');
             this.endpoint = endpoint;
-            this.method = space < 0 ? null : endpoint.substring(0, space);
+            this.method = space < 0 ? null : Checks.method(endpoint.substring(0, space));
             this.path = EndpointRules.of(Checks.path(endpoint.substring(space + 1)));
         }
 
@@ -39,8 +39,9 @@ final class ScriptDecisions implements Decisions {
         }
 
         String left() {
-            return endpoint + ": asked " + asked + " times, its script has " + replies.size()
-                    + " replies, not asked for "
+            return endpoint + ": asked " + asked + (asked == 1 ? " time" : " times") + ", its script has "
+                    + replies.size()
+                    + (replies.size() == 1 ? " reply" : " replies") + ", not asked for "
                     + (replies.size() - asked == 1 ? "was " : "were ")
                     + shown(replies.subList(asked, replies.size()));
         }

@@ -49,7 +49,8 @@ public final class ScriptedApi {
      * @param endpoint {@code /search}, for any method, or {@code POST /search}
      * @param replies the replies in the order in which they are given
      * @return this API
-     * @throws IllegalArgumentException if the endpoint has no path, or already answers always
+     * @throws IllegalArgumentException if the endpoint has no path, or a method that is not in upper case, or already
+     *     answers always
      */
     public ScriptedApi script(String endpoint, Reply... replies) {
         script.add(endpoint, List.of(replies));
@@ -62,7 +63,8 @@ public final class ScriptedApi {
      * @param endpoint {@code /search}, for any method, or {@code POST /search}
      * @param reply the reply
      * @return this API
-     * @throws IllegalArgumentException if the endpoint has no path, or already answers always
+     * @throws IllegalArgumentException if the endpoint has no path, or a method that is not in upper case, or already
+     *     answers always
      */
     public ScriptedApi always(String endpoint, Reply reply) {
         script.always(endpoint, reply);

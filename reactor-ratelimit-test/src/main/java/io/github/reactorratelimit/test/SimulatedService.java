@@ -125,8 +125,9 @@ public final class SimulatedService {
     private void arrive(SimulatedRequest request, Scheduler at, Sinks.One<Reply> answer) {
         try {
             answer.tryEmitValue(service.answer(request, at.now(MILLISECONDS)));
-        } catch (Unscripted beyond) {
-            answer.tryEmitError(beyond);
+        } catch (RuntimeException | AssertionError failed) {
+            answer.tryEmitError(
+                    failed); // Beyond the script; or a limit of the test's own, which else nobody would hear of.
         }
     }
 
@@ -143,5 +144,10 @@ public final class SimulatedService {
 
     private static boolean isPositive(Duration duration) {
         return !duration.isZero() && !duration.isNegative();
+    }
+
+    @Override
+    public String toString() {
+        return "SimulatedService[" + log() + "]";
     }
 }

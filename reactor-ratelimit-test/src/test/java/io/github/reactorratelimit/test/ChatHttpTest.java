@@ -13,14 +13,9 @@ class ChatHttpTest extends ChatContract {
     @Override
     Answer at(long afterMillis, SimulatedRequest request) {
         Reply reply = service.answer(request, ServiceContract.W0 + afterMillis);
-        return new Answer(
-                reply.status(),
-                RateLimitedServiceTest.lines(
-                        reply.header("Content-Type") == null
-                                ? reply.header("Content-Type", "application/json")
-                                        .headers()
-                                : reply.headers()),
-                reply.body());
+        boolean typed = reply.header("Content-Type") != null;
+        Reply told = typed ? reply : reply.header("Content-Type", "application/json");
+        return Answer.of(told.status(), told.headers(), told.body());
     }
 
     @Override

@@ -26,7 +26,7 @@ class ChatLedgerTest {
     private final ChatLedger ledger = service.ledger();
 
     private void at(long millis, String model, String key, long prompt, long most) {
-        service.request(model, key, prompt, most, ChatServiceTest.START.plusMillis(millis));
+        service.request(model, key, prompt, most, ChatOnAClock.START.plusMillis(millis));
     }
 
     private void calls() {
@@ -68,7 +68,7 @@ class ChatLedgerTest {
 
     private static ChatLedger.Progress progress(int seconds, long used, long allowed) {
         // two keys, and for each of them the full bucket and what refills
-        return new ChatLedger.Progress(ChatServiceTest.START.plusSeconds(seconds), used, 2 * allowed);
+        return new ChatLedger.Progress(ChatOnAClock.START.plusSeconds(seconds), used, 2 * allowed);
     }
 
     @Test

@@ -3,37 +3,10 @@ package io.github.reactorratelimit.test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
-import java.time.Instant;
 import org.junit.jupiter.api.Test;
 
 /** The limits, as ledgers of (time, call) and outcomes. */
-class ChatLimitsTest {
-
-    private static final Instant START = ChatServiceTest.START;
-
-    private static final ChatModel LARGE =
-            ChatModel.named("large").requestsPerMinute(3).tokensPerMinute(1_000);
-    private static final ChatModel FREE = ChatModel.named("free");
-
-    private ChatService service = ChatRules.create().service();
-
-    private void start(ChatRules rules) {
-        service = rules.service();
-    }
-
-    private ChatOutcome at(long millis, String model, String key, long prompt, long most) {
-        return service.request(model, key, prompt, most, START.plusMillis(millis));
-    }
-
-    private String text(long millis, String key, long prompt, long most) {
-        ChatOutcome outcome = at(millis, "large", key, prompt, most);
-        return outcome.status() + " " + outcome.refusedBy() + ", requests "
-                + outcome.header("x-ratelimit-remaining-requests") + " reset "
-                + outcome.header("x-ratelimit-reset-requests") + ", tokens "
-                + outcome.header("x-ratelimit-remaining-tokens") + " reset "
-                + outcome.header("x-ratelimit-reset-tokens") + ", retry " + outcome.header("retry-after") + " "
-                + outcome.header("retry-after-ms");
-    }
+class ChatLimitsTest extends ChatOnAClock {
 
     @Test
     void requests_per_minute_refill_continuously() {

@@ -4,40 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** Errors, headers and chance by the call without HTTP. */
-class ChatServiceTest {
-
-    static final Instant START = Instant.ofEpochMilli(ServiceContract.W0);
-
-    private static final ChatModel LARGE =
-            ChatModel.named("large").requestsPerMinute(3).tokensPerMinute(1_000);
-    private static final ChatModel FREE = ChatModel.named("free");
-
-    private ChatService service = ChatRules.create().service();
-
-    private void start(ChatRules rules) {
-        service = rules.service();
-    }
-
-    private ChatOutcome at(long millis, String model, String key, long prompt, long most) {
-        return service.request(model, key, prompt, most, START.plusMillis(millis));
-    }
-
-    private String text(long millis, String key, long prompt, long most) {
-        ChatOutcome outcome = at(millis, "large", key, prompt, most);
-        return outcome.status() + " " + outcome.refusedBy() + ", requests "
-                + outcome.header("x-ratelimit-remaining-requests") + " reset "
-                + outcome.header("x-ratelimit-reset-requests") + ", tokens "
-                + outcome.header("x-ratelimit-remaining-tokens") + " reset "
-                + outcome.header("x-ratelimit-reset-tokens") + ", retry " + outcome.header("retry-after") + " "
-                + outcome.header("retry-after-ms");
-    }
+class ChatServiceTest extends ChatOnAClock {
 
     @Test
     void a_call_for_more_than_the_limit_ever_has_is_a_400_and_one_for_all_of_it_passes() {

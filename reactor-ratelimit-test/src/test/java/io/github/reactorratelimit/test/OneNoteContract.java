@@ -9,7 +9,6 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** What every form of the OneNote service answers, as ledgers of (time, request) and expected answers. */
@@ -18,30 +17,19 @@ abstract class OneNoteContract {
     static final long MINUTE = 60_000;
     private static final Pattern PART = Pattern.compile("\"id\":\"(\\w+)\",\"status\":(\\d+)");
 
-    /** The parts of an answer that a ledger states. */
-    record Answer(int status, List<String> lines, String body) {
+    /** What a ledger states of an answer. */
+    static String text(Answer answer) {
+        return answer.status() + " " + answer.header("x-ms-throttle-scope") + " "
+                + answer.header("x-ms-throttle-limit-percentage");
+    }
 
-        @Nullable
-        String header(String name) {
-            return lines.stream()
-                    .filter(line -> line.regionMatches(true, 0, name + ": ", 0, name.length() + 2))
-                    .map(line -> line.substring(name.length() + 2))
-                    .findFirst()
-                    .orElse(null);
+    private static Map<String, Integer> parts(Answer answer) {
+        Map<String, Integer> parts = new TreeMap<>();
+        Matcher part = PART.matcher(answer.body());
+        while (part.find()) {
+            parts.put(part.group(1), Integer.parseInt(part.group(2)));
         }
-
-        String text() {
-            return status + " " + header("x-ms-throttle-scope") + " " + header("x-ms-throttle-limit-percentage");
-        }
-
-        Map<String, Integer> parts() {
-            Map<String, Integer> parts = new TreeMap<>();
-            Matcher part = PART.matcher(body);
-            while (part.find()) {
-                parts.put(part.group(1), Integer.parseInt(part.group(2)));
-            }
-            return parts;
-        }
+        return parts;
     }
 
     /** Starts the service under test; called once per test. */
@@ -82,7 +70,7 @@ abstract class OneNoteContract {
     final String last(long afterMillis, String user, int times) {
         String text = "";
         for (int i = 0; i < times; i++) {
-            text = at(afterMillis, page(user)).text();
+            text = text(at(afterMillis, page(user)));
         }
         return text;
     }
@@ -93,8 +81,8 @@ abstract class OneNoteContract {
         assertThat(last(0, "anna", 60)).isEqualTo("200 null null");
         assertThat(last(30_000, "anna", 60)).isEqualTo("200 null 1");
         assertThat(last(MINUTE, "anna", 60)).isEqualTo("200 null 1");
-        assertThat(at(MINUTE, page("ben")).text()).isEqualTo("200 null null");
-        assertThat(at(MINUTE, page("anna")).text()).isEqualTo("429 User 1");
+        assertThat(text(at(MINUTE, page("ben")))).isEqualTo("200 null null");
+        assertThat(text(at(MINUTE, page("anna")))).isEqualTo("429 User 1");
     }
 
     @Test
@@ -123,8 +111,8 @@ abstract class OneNoteContract {
         for (long at = 20_000; at <= last; at += 10_000) {
             assertThat(at(at, page("anna")).status()).isEqualTo(429);
         }
-        assertThat(at(last + 29_999, page("anna")).text()).isEqualTo("429 User 1");
-        assertThat(at(last + 29_999 + 30_000, page("anna")).text()).isEqualTo("200 null null");
+        assertThat(text(at(last + 29_999, page("anna")))).isEqualTo("429 User 1");
+        assertThat(text(at(last + 29_999 + 30_000, page("anna")))).isEqualTo("200 null null");
     }
 
     @Test
@@ -133,7 +121,7 @@ abstract class OneNoteContract {
         last(0, "anna", 115);
         Answer answer = at(0, batch("anna", parts(1, 7)));
         assertThat(answer.status()).isEqualTo(200);
-        assertThat(answer.parts())
+        assertThat(parts(answer))
                 .containsExactlyInAnyOrderEntriesOf(
                         Map.of("1", 200, "2", 200, "3", 200, "4", 200, "5", 200, "6", 429, "7", 429));
         assertThat(answer.body()).contains("\"x-ms-throttle-scope\":\"User\"").doesNotContain("Retry-After");
@@ -148,7 +136,7 @@ abstract class OneNoteContract {
     void a_part_that_depends_on_a_failed_one_is_a_424_and_costs_nothing() {
         start(OneNoteRules.create().fault(Fault.nth(2, Reply.status(502))));
         Answer answer = at(0, batch("anna", part(1), part(2), child(3, 2), child(4, 3), child(5, 1)));
-        assertThat(answer.parts())
+        assertThat(parts(answer))
                 .containsExactlyInAnyOrderEntriesOf(Map.of("1", 200, "2", 502, "3", 424, "4", 424, "5", 200));
         assertThat(last(0, "anna", 93)).isEqualTo("200 null 0.8");
     }

@@ -19,7 +19,7 @@ class OneNoteLedgerTest extends OneNoteContract {
     @Override
     Answer at(long afterMillis, SimulatedRequest request) {
         Reply reply = service.answer(request, ServiceContract.W0 + afterMillis);
-        return new Answer(reply.status(), RateLimitedServiceTest.lines(reply.headers()), reply.body());
+        return Answer.of(reply.status(), reply.headers(), reply.body());
     }
 
     @Override
@@ -33,8 +33,8 @@ class OneNoteLedgerTest extends OneNoteContract {
         for (int minute = 0; minute < 4; minute++) {
             assertThat(last(minute * MINUTE, "anna", 100)).startsWith("200");
         }
-        assertThat(at(4 * MINUTE, page("anna")).text()).isEqualTo("429 User 1");
-        assertThat(at(HOUR, page("anna")).text()).isEqualTo("200 null null");
+        assertThat(text(at(4 * MINUTE, page("anna")))).isEqualTo("429 User 1");
+        assertThat(text(at(HOUR, page("anna")))).isEqualTo("200 null null");
     }
 
     @Test

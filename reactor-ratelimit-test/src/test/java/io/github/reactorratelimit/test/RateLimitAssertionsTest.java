@@ -164,6 +164,15 @@ class RateLimitAssertionsTest {
     }
 
     @Test
+    void where_there_was_only_one_nobody_waited() {
+        at(0, "/items");
+
+        fails(() -> assertThat(service.log()).waitedAtLeast(ofSeconds(1))).hasMessage("""
+                        Expecting at least PT1S between requests to the service, but there was only one:
+                          #1 2026-01-01T00:00:00Z (+0 ms) 200 GET /items""");
+    }
+
+    @Test
     void one_request_that_waited_can_be_asked_for() {
         at(0, "/items");
         at(10, "/items");

@@ -1,55 +1,29 @@
 package io.github.reactorratelimit.test;
 
-import static java.util.Objects.requireNonNull;
-
-import java.time.Duration;
-import java.time.Instant;
-import java.util.concurrent.atomic.AtomicLong;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
-import reactor.core.publisher.Mono;
-import reactor.netty.ByteBufFlux;
-import reactor.netty.http.client.HttpClient;
 
 /** The real server over loopback, on a clock of the test. */
 class RateLimitedServerLedgerTest extends ServiceContract {
 
-    private final AtomicLong now = new AtomicLong();
-    private @Nullable RateLimitedServer server;
+    private final ServerOnAClock server = new ServerOnAClock();
 
     @Override
     void start(ServiceRules rules) {
-        stop();
-        server = rules.start(() -> Instant.ofEpochMilli(now.get()));
+        server.start(rules::start);
     }
 
     @AfterEach
     void stop() {
-        if (server != null) {
-            server.dispose();
-        }
+        server.stop();
     }
 
     @Override
     Answer at(long epochMillis, SimulatedRequest request) {
-        now.set(epochMillis);
-        return requireNonNull(HttpClient.create()
-                .headers(headers -> request.headers().forEach(headers::add))
-                .request(io.netty.handler.codec.http.HttpMethod.valueOf(request.method()))
-                .uri(requireNonNull(server).baseUrl() + request.path() + "?q=1")
-                .send(ByteBufFlux.fromString(Mono.just(request.body())))
-                .responseSingle((response, body) -> body.asString()
-                        .defaultIfEmpty("")
-                        .thenReturn(new Answer(
-                                response.status().code(),
-                                response.responseHeaders().entries().stream()
-                                        .map(line -> line.getKey() + ": " + line.getValue())
-                                        .toList())))
-                .block(Duration.ofSeconds(10)));
+        return server.at(epochMillis, request);
     }
 
     @Override
     RequestLog log() {
-        return requireNonNull(server).log();
+        return server.log();
     }
 }

@@ -68,6 +68,23 @@ class RateLimitedServerTest {
         return status(client, path);
     }
 
+    @Test
+    void a_limit_of_the_tests_own_that_fails_is_answered_with_500_and_its_mistake() {
+        ServerLimit broken = () -> {
+            throw new IllegalStateException("a mistake");
+        };
+        server.dispose();
+        server = RateLimitedServer.create().limit("/search", broken).start();
+
+        assertThat(client.get()
+                        .uri(server.baseUrl() + "/search")
+                        .responseSingle((response, body) ->
+                                body.asString().map(text -> response.status().code() + " " + text))
+                        .block(Duration.ofSeconds(5)))
+                .isEqualTo("500 java.lang.IllegalStateException: a mistake");
+        assertThat(server).hasToString("RateLimitedServer[" + server.baseUrl() + "]");
+    }
+
     private Mono<Integer> status(HttpClient client, String path) {
         return client.get()
                 .uri(server.baseUrl() + path)

@@ -3,10 +3,7 @@ package io.github.reactorratelimit.test;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.github.reactorratelimit.signal.Headers;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class RateLimitedServiceTest extends ServiceContract {
@@ -21,13 +18,7 @@ class RateLimitedServiceTest extends ServiceContract {
     @Override
     Answer at(long epochMillis, SimulatedRequest request) {
         Reply reply = service.answer(request, epochMillis);
-        return new Answer(reply.status(), lines(reply.headers()));
-    }
-
-    static List<String> lines(Headers headers) {
-        List<String> lines = new ArrayList<>();
-        headers.forEach((name, value) -> lines.add(name + ": " + value));
-        return lines;
+        return Answer.of(reply.status(), reply.headers(), reply.body());
     }
 
     @Override
@@ -76,7 +67,7 @@ class RateLimitedServiceTest extends ServiceContract {
                 .answer(SimulatedRequest.get("/x"), 0);
 
         assertThat(reply.body()).isEqualTo("[]");
-        assertThat(lines(reply.headers()))
+        assertThat(Answer.of(reply.status(), reply.headers(), "").lines())
                 .containsExactly(
                         "X-RateLimit-Remaining: 99",
                         "X-RateLimit-Limit: 3",

@@ -4,6 +4,7 @@ import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.reactorratelimit.Limit;
@@ -103,14 +104,21 @@ class ScriptedApiTest {
     }
 
     @Test
+    void a_method_that_no_request_has_is_refused_where_it_is_written() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> ScriptedApi.create().script("post /items", Reply.ok()))
+                .withMessage("a method must be in upper case, was 'post'");
+    }
+
+    @Test
     void what_was_not_asked_is_told() {
         api.script("/search", Reply.status(429), Reply.ok(), Reply.hang()).script("/items", Reply.ok());
         answer(SEARCH);
 
         assertThatThrownBy(api::checkPlayed).isInstanceOf(AssertionError.class).hasMessage("""
                 The script was not played as it is written:
-                  /search: asked 1 times, its script has 3 replies, not asked for were [200, HANG]
-                  /items: asked 0 times, its script has 1 replies, not asked for was [200]""");
+                  /search: asked 1 time, its script has 3 replies, not asked for were [200, HANG]
+                  /items: asked 0 times, its script has 1 reply, not asked for was [200]""");
     }
 
     @Test

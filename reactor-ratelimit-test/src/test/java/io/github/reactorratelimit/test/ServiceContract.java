@@ -20,18 +20,6 @@ abstract class ServiceContract {
             .limit("/users/{id}", 1, Duration.ofSeconds(10))
             .fault("/items", Fault.everyNth(8, 503));
 
-    /** The parts of an answer that a ledger states. */
-    record Answer(int status, List<String> lines) {
-        @Nullable
-        String header(String name) {
-            return lines.stream()
-                    .filter(line -> line.regionMatches(true, 0, name + ": ", 0, name.length() + 2))
-                    .map(line -> line.substring(name.length() + 2))
-                    .findFirst()
-                    .orElse(null);
-        }
-    }
-
     /** Starts the service under test; called once per test. */
     abstract void start(ServiceRules rules);
 

@@ -32,7 +32,7 @@ class SimulatedServiceLedgerTest extends ServiceContract {
         CompletableFuture<SimulatedResponse> answer = service.call(request).toFuture();
         time.advanceTimeTo(Instant.ofEpochMilli(epochMillis));
         SimulatedResponse response = requireNonNull(answer.getNow(null), "no answer at its time");
-        return new Answer(response.status(), RateLimitedServiceTest.lines(response.headers()));
+        return Answer.of(response.status(), response.headers(), "");
     }
 
     @Override

@@ -51,6 +51,20 @@ class SimulatedServiceTest {
     }
 
     @Test
+    void a_limit_of_the_tests_own_that_fails_fails_the_call_and_does_not_let_it_hang() {
+        ServerLimit broken = () -> {
+            throw new IllegalStateException("a mistake");
+        };
+        SimulatedService mistaken =
+                ServiceRules.create().limit("/search", broken).simulate().latency(THERE, BACK);
+
+        StepVerifier.withVirtualTime(() -> mistaken.call(SimulatedRequest.get("/search")))
+                .thenAwait(THERE.plus(BACK))
+                .verifyErrorMessage("a mistake");
+        assertThat(mistaken).hasToString("SimulatedService[RequestLog{}]");
+    }
+
+    @Test
     void twelve_calls_wait_for_the_windows_of_the_service_in_virtual_time() {
         StepVerifier.withVirtualTime(() -> Flux.range(0, 12)
                         .delayElements(Duration.ofSeconds(1))

@@ -39,7 +39,7 @@ final class Charts {
     private static final int WIDTH = COLUMNS * PANEL_WIDTH;
     private static final int HEIGHT = 420;
     /** Where the timelines end, in seconds. */
-    private static final int LONGEST = 200;
+    private static final int LONGEST = 1_050;
 
     private final Path folder;
 
@@ -62,8 +62,8 @@ final class Charts {
     private static JFreeChart timeline(Outcome outcome) {
         XYSeriesCollection lines = new XYSeriesCollection();
         lines.addSeries(line(outcome, "waiting", Slice::waiting));
-        lines.addSeries(line(outcome, "refused in 5 s", Slice::refused));
-        lines.addSeries(line(outcome, "passed in 5 s", Slice::passed));
+        lines.addSeries(line(outcome, "refused in 30 s", Slice::refused));
+        lines.addSeries(line(outcome, "passed in 30 s", Slice::passed));
         JFreeChart chart = ChartFactory.createXYLineChart(outcome.strategy(), "seconds", null, lines);
         XYPlot plot = chart.getXYPlot();
         plot.getDomainAxis().setRange(0, LONGEST);
@@ -132,14 +132,14 @@ final class Charts {
     }
 
     private static JFreeChart distance(List<Results.AtDistance> distances) {
-        XYSeries silent = new XYSeries("limits known, server tells nothing");
-        XYSeries telling = new XYSeries("limits known, server tells of them");
+        XYSeries measured = new XYSeries("limits known, measured");
+        XYSeries formula = new XYSeries("by the formula");
         for (Results.AtDistance at : distances) {
-            silent.add((double) at.trips(), 100 * at.silent().ofOptimum());
-            telling.add((double) at.trips(), 100 * at.telling().ofOptimum());
+            measured.add((double) at.trips(), 100 * at.silent().ofOptimum());
+            formula.add((double) at.trips(), 100 * at.formula());
         }
-        XYSeriesCollection lines = new XYSeriesCollection(silent);
-        lines.addSeries(telling);
+        XYSeriesCollection lines = new XYSeriesCollection(measured);
+        lines.addSeries(formula);
         JFreeChart chart = ChartFactory.createXYLineChart(
                 "answers per time in % of the optimum, by round trips in a period", null, null, lines);
         LogAxis trips = new LogAxis(null);
@@ -147,7 +147,7 @@ final class Charts {
         trips.setTickUnit(new NumberTickUnit(1));
         trips.setNumberFormatOverride(new DecimalFormat("#,##0", DecimalFormatSymbols.getInstance(Locale.ROOT)));
         chart.getXYPlot().setDomainAxis(trips);
-        chart.getXYPlot().getRangeAxis().setRange(0, 100);
+        chart.getXYPlot().getRangeAxis().setRange(85, 100);
         return Look.of(chart, Look.BLUE, Look.AMBER);
     }
 

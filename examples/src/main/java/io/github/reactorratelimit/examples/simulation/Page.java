@@ -20,9 +20,10 @@ final class Page {
 
             ## What is simulated
 
-            Sixty calls are wanted at once. Every server gives 5 per 10 s, each in its own way: in fixed windows that start with
-            the first request, in windows aligned to its clock, in sliding windows, as a token bucket of 5 that refills at 0.5 a
-            second, or as 5 calls in flight that take 10 s each. Its clock is 41.3 s ahead. A way there or back takes 10 to 40 ms.
+            Three hundred calls are wanted, and twenty of them are under way or waiting at any time. Every server gives 5 per
+            10 s, each in its own way: in fixed windows that start with the first request, in windows aligned to its clock, in
+            sliding windows, as a token bucket of 5 that refills at 0.5 a second, or as 5 calls in flight that take 10 s each.
+            Its clock is 41.3 s ahead. A way there or back takes 10 to 40 ms, so a period is some 200 round trips.
             Servers that tell send `Retry-After` with a 429, in whole seconds, and all but the last kind `X-RateLimit-Limit`,
             `-Remaining` and `-Reset` with each answer, in whole seconds, too. Servers that tell nothing send a bare 429.
 
@@ -40,38 +41,58 @@ final class Page {
 
             *Of the optimum*: the time that it takes at least, if each call goes at the first instant at which the server lets it
             pass and no way takes time, as a share of the time it took; times the share that was answered. *Wait* is from when a
-            call was wanted to its answer.
+            call became one of the twenty to its answer; the twenty before it take 40 s at 5 per 10 s.
 
             ## What comes of it
 
             - With known limits ours is never refused, spends one request per call, which nobody undercuts, and reaches 99 % of the
-              optimum. At aligned windows it is 98.1 %: the first window is over early, which a client that isn't told where
-              windows start can't know; that costs 1.3 s once.
-            - Retrying at once gets every permit the instant it is there, and sends a thousand requests for each. Obeying
-              `Retry-After` per call is as fast as ours with known limits, for six and more requests per call; where servers tell
-              nothing it is backoff.
+              optimum everywhere. All calls wait the same: 40.2 s, and none more than 40.3 s.
+            - Retrying at once gets every permit the instant it is there, and sends six hundred requests and more for each. Obeying
+              `Retry-After` per call is as fast as ours with known limits, for four to twenty requests per call, and some callers
+              starve: the last percent waits 100 s and more, at calls in flight all of the ten minutes. Where servers tell nothing
+              it is backoff, whose last percent waits for three to ten minutes.
             - The textbook's bucket with the server's own rate and burst is refused by all servers: it lets ten go in the first ten
               seconds, and on the way requests move together, so that even a bucket refuses it. The slower one is not refused, and
-              reaches about 75 %.
-            - Told no limits, ours is refused two or three times where servers tell; with `learn()` not at all where they tell
-              quotas. Both reach 88 % and more there, for resets in whole seconds cost up to a second per period. Calls in flight are
-              no quota, so there is nothing to learn: the ramp finds them, at 66 %.
+              reaches 79 %.
+            - Told no limits, ours is refused once in two periods where servers tell quotas; with `learn()` not at all. Both reach
+              86 % and more there, for resets in whole seconds cost up to a second per period. Calls in flight are no quota, so
+              there is nothing to learn: the ramp finds them, for three refusals and at 78 %.
             - Where nobody tells anything, neither the caller nor the server, ours is refused three to seven times per period, where
-              backoff is fifty times, and six times in all for calls in flight. It pays in time for each ramp: 60 % of the optimum at
-              fixed and sliding windows, which don't forgive a retry that is early.
+              backoff is 26 to 39 times, and six times in all for calls in flight. It pays in time for each ramp: 59 % of the
+              optimum at fixed and sliding windows, which don't forgive a retry that is early.
 
             ![answers per time](simulation/goodput.svg)
 
             """;
 
+    private static final String LOSS = """
+            ## What the start costs, and what each period does
+
+            What ours takes longer than the optimum with known limits, told apart by what the second half of its calls adds:
+
+            """;
+
     private static final String DISTANCE = """
+
+            Once: a round trip, and at aligned windows the 1.3 s by which the first window is over early. A client can't know where
+            a server's windows start, and one that went by what it believes to be an edge would send ten in one span of 10 s. In
+            each period: a thousandth of it as a margin, and the slowest way out and back of those on which the next permit waits.
+            So the longer the work, the less the start counts: sixty calls at aligned windows would be 98.1 %.
+
             ## The price of a round trip
 
             A server may have counted a request as late as it answered it, or a second after it was sent, whichever is earlier. From
-            then on a permit takes one period to come back, and a thousandth of it as a margin. So each period costs a round trip, and
-            no more than a second: 99 % of the optimum are reached from about 120 round trips in a period on, and at 100 it is
-            98.8 %. What a server tells of its quota changes nothing: our own clock is the finer one. Ours with known limits, at a
-            sliding window, every way equally long:
+            then on a permit takes one period P to come back, and a thousandth of it as a margin. So each period costs a round trip,
+            and no more than a second:
+
+            ```text
+            of the optimum = 1 / (1 + min(round trip, 1 s) / P + 1/1000)
+            ```
+
+            That is 98.91 % where all round trips take exactly a hundredth of the period, and 99 % from 110 round trips in a period
+            on. To do better there one would have to take a request for counted before its answer is here, and be refused whenever
+            it was counted later. What a server tells of its quota changes nothing: our own clock is the finer one. Ours with known
+            limits, at a sliding window, every way equally long; beside the formula what was measured, the start included:
 
             """;
 
@@ -98,6 +119,8 @@ final class Page {
     static String of(Results results) {
         return HEAD
                 + results.servers().stream().map(Page::section).collect(Collectors.joining())
+                + LOSS
+                + Tables.losses(results.servers())
                 + DISTANCE
                 + Tables.distances(results.distances())
                 + LANES

@@ -47,6 +47,12 @@ record Results(List<AtServer> servers, List<AtDistance> distances, List<Outcome>
         Duration roundTrip() {
             return Service.PERIOD.dividedBy(trips);
         }
+
+        /** What a permit that counts for a period, a thousandth of it, and a round trip of at most a second leaves of the optimum. */
+        double formula() {
+            double period = Service.PERIOD.toMillis();
+            return 1 / (1 + Math.min(1_000, roundTrip().toNanos() / 1e6) / period + 0.001);
+        }
     }
 
     /** Without a line in the log for each of the thousand throttles. */
@@ -81,7 +87,7 @@ record Results(List<AtServer> servers, List<AtDistance> distances, List<Outcome>
         return new AtServer(
                 service,
                 Strategy.all().stream()
-                        .map(strategy -> Run.burst(strategy, service))
+                        .map(strategy -> Run.batch(strategy, service))
                         .toList());
     }
 
@@ -91,7 +97,7 @@ record Results(List<AtServer> servers, List<AtDistance> distances, List<Outcome>
         return new AtServer(
                 service,
                 Strategy.all().stream()
-                        .map(strategy -> strategy.reads() ? Run.burst(strategy, service) : told.of(strategy))
+                        .map(strategy -> strategy.reads() ? Run.batch(strategy, service) : told.of(strategy))
                         .toList());
     }
 }

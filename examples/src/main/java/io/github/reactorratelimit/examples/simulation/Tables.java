@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.examples.simulation;
 
 import io.github.reactorratelimit.examples.simulation.Results.AtDistance;
+import io.github.reactorratelimit.examples.simulation.Results.AtServer;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -56,19 +57,45 @@ final class Tables {
 
     static String distances(List<AtDistance> distances) {
         return """
-                | round trips in a period | round trip | 429s | of the optimum, server tells nothing | server tells |
-                | --- | --- | --- | --- | --- |
+                | round trips in a period | round trip | 429s | by the formula | of the optimum, server tells nothing | server tells |
+                | --- | --- | --- | --- | --- | --- |
                 """
                 + distances.stream()
                         .map(at -> String.format(
                                 Locale.ROOT,
-                                "| %,d | %,d ms | %d | %s | %s |\n",
+                                "| %,d | %,d ms | %d | %s | %s | %s |\n",
                                 at.trips(),
                                 at.roundTrip().toMillis(),
                                 at.silent().refused() + at.telling().refused(),
-                                percent(at.silent().ofOptimum()),
-                                percent(at.telling().ofOptimum())))
+                                exactly(at.formula()),
+                                exactly(at.silent().ofOptimum()),
+                                exactly(at.telling().ofOptimum())))
                         .collect(Collectors.joining());
+    }
+
+    /** What servers that tell of their limits cost a client that knows them; those that don't cost the same. */
+    static String losses(List<AtServer> servers) {
+        return """
+                | server | of the optimum | longer by | of it once, at the start | in each of the periods behind the first |
+                | --- | --- | --- | --- | --- |
+                """
+                + servers.stream()
+                        .filter(at -> at.service().hints())
+                        .map(at -> loss(at.service(), at.of(Strategy.configured())))
+                        .collect(Collectors.joining());
+    }
+
+    private static String loss(Service service, Outcome outcome) {
+        Loss loss = Loss.of(service, outcome);
+        return String.format(
+                Locale.ROOT,
+                "| %s | %s | %.2f s | %.2f s | %d × %.3f s |\n",
+                service.name(),
+                percent(outcome.ofOptimum()),
+                loss.inAll().toNanos() / 1e9,
+                loss.once().toNanos() / 1e9,
+                loss.periods(),
+                loss.each().toNanos() / 1e9);
     }
 
     private static String rows(List<Outcome> outcomes, Function<Outcome, String> row) {
@@ -82,6 +109,10 @@ final class Tables {
 
     private static String seconds(Duration time) {
         return String.format(Locale.ROOT, "%.1f s", time.toNanos() / 1e9);
+    }
+
+    private static String exactly(double share) {
+        return String.format(Locale.ROOT, "%.2f %%", 100 * share);
     }
 
     private static String percent(double share) {

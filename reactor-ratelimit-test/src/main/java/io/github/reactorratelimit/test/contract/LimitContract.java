@@ -93,14 +93,20 @@ public abstract class LimitContract {
             return Objects.requireNonNull(limiter.ask(demand).block(PATIENCE));
         }
 
-        boolean grants(long cost) {
-            return ask(cost).allowed();
+        /** When, or where, it is granted. */
+        Permit take(long cost, String when) {
+            Decision decision = ask(cost);
+            assertThat(decision.allowed())
+                    .withFailMessage("Expecting a grant of %s %s, but it was %s", cost, when, decision)
+                    .isTrue();
+            return decision.permit();
         }
 
-        Permit take(long cost) {
+        void refuses(long cost, String when) {
             Decision decision = ask(cost);
-            assertThat(decision.allowed()).as("%s: %s", cost, decision).isTrue();
-            return decision.permit();
+            assertThat(decision.allowed())
+                    .withFailMessage("Expecting a refusal of %s %s, but it was %s", cost, when, decision)
+                    .isFalse();
         }
 
         LimitState state() {
@@ -125,7 +131,11 @@ public abstract class LimitContract {
 
     /** The most that can be taken of it at once without a debt. */
     private long most(Limit limit) {
-        return new Books(limit).state().available();
+        long most = new Books(limit).state().available();
+        assertThat(most)
+                .as("what is available of %s before anything is taken", limit)
+                .isPositive();
+        return most;
     }
 
     private Stream<DynamicTest> each(Consumer<Limit> check) {
@@ -143,9 +153,13 @@ public abstract class LimitContract {
     Stream<DynamicTest> nothing_taken_is_all_available() {
         return each(limit -> {
             Books books = new Books(limit);
-            assertThat(books.state().available()).isBetween(1L, limit.permits());
-            assertThat(books.state().fullAfter()).isIn(Duration.ZERO, null);
-            assertThat(books.grants(most(limit))).isTrue();
+            assertThat(books.state().available())
+                    .as("what is available before anything is taken")
+                    .isBetween(1L, limit.permits());
+            assertThat(books.state().fullAfter())
+                    .as("when it is full of which nothing is taken")
+                    .isIn(Duration.ZERO, null);
+            books.take(most(limit), "where nothing is taken");
         });
     }
 
@@ -155,16 +169,16 @@ public abstract class LimitContract {
             long most = most(limit);
             for (long cost : costs(most)) {
                 Books books = new Books(limit);
-                books.take(cost);
+                books.take(cost, "of " + most);
                 long left = most - cost;
-                assertThat(books.state().available()).isEqualTo(left);
-                assertThat(books.grants(left + 1))
-                        .as("%s of %s", left + 1, left)
-                        .isFalse();
-                assertThat(left == 0 || books.grants(left))
-                        .as("all that is left")
-                        .isTrue();
-                assertThat(books.grants(1)).as("one more").isFalse();
+                assertThat(books.state().available())
+                        .as("what is available after %s of %s", cost, most)
+                        .isEqualTo(left);
+                books.refuses(left + 1, "of " + left);
+                if (left > 0) {
+                    books.take(left, "of " + left);
+                }
+                books.refuses(1, "where all is taken");
             }
         });
     }
@@ -173,7 +187,9 @@ public abstract class LimitContract {
     Stream<DynamicTest> a_refused_attempt_changes_nothing() {
         return each(limit -> {
             long most = most(limit);
-            assertThat(granted(limit, most, true)).isEqualTo(granted(limit, most, false));
+            assertThat(granted(limit, most, true))
+                    .as("who is granted where others are refused in between, as where they don't ask")
+                    .isEqualTo(granted(limit, most, false));
         });
     }
 
@@ -184,9 +200,9 @@ public abstract class LimitContract {
         for (int i = 0; i < ROUNDS; i++) {
             advance(ofMillis(random.nextInt(1_000)));
             if (refusedBesides && books.state().available() < most) {
-                assertThat(books.grants(most)).isFalse();
+                books.refuses(most, "where less is available");
             }
-            granted.add(books.grants(1 + most / 4));
+            granted.add(books.ask(1 + most / 4).allowed());
         }
         return granted;
     }
@@ -197,13 +213,15 @@ public abstract class LimitContract {
             long most = Math.min(20, most(limit));
             for (long n : costs(most)) {
                 Books once = new Books(limit);
-                once.take(n);
+                once.take(n, "of " + most);
                 List<@Nullable Object> expected = once.answers(most);
                 Books ones = new Books(limit);
                 for (int i = 0; i < n; i++) {
-                    ones.take(1);
+                    ones.take(1, "behind " + i + " times one");
                 }
-                assertThat(ones.answers(most)).as("%s", n).isEqualTo(expected);
+                assertThat(ones.answers(most))
+                        .as("how it answers after %s times one, as after once %s", n, n)
+                        .isEqualTo(expected);
             }
         });
     }
@@ -214,11 +232,11 @@ public abstract class LimitContract {
             long most = most(limit);
             for (long cost : costs(most)) {
                 Books books = new Books(limit);
-                Permit permit = books.take(cost);
+                Permit permit = books.take(cost, "of " + most);
                 permit.settle(limit.unit(), 0);
                 permit.release();
-                assertThat(books.grants(most)).as("after %s", cost).isTrue();
-                assertThat(books.grants(1)).as("and no more").isFalse();
+                books.take(most, "after " + cost + " that were not used");
+                books.refuses(1, "where all is taken");
             }
         });
     }
@@ -229,13 +247,15 @@ public abstract class LimitContract {
             long most = Math.min(20, most(limit));
             for (long actual : costs(most)) {
                 Books taken = new Books(limit);
-                taken.take(actual).release();
+                taken.take(actual, "of " + most).release();
                 List<@Nullable Object> expected = taken.answers(most);
                 Books corrected = new Books(limit);
-                Permit permit = corrected.take(Math.min(2, most));
+                Permit permit = corrected.take(Math.min(2, most), "of " + most);
                 permit.settle(limit.unit(), actual);
                 permit.release();
-                assertThat(corrected.answers(most)).as("%s", actual).isEqualTo(expected);
+                assertThat(corrected.answers(most))
+                        .as("how it answers after a cost that became %s, as after one that was", actual)
+                        .isEqualTo(expected);
             }
         });
     }
@@ -258,11 +278,9 @@ public abstract class LimitContract {
                     continue;
                 }
                 if (!decision.allowed()) {
-                    assertThat(wait).isPositive();
+                    assertThat(wait).as("the wait for %s", cost).isPositive();
                     advance(Duration.ofNanos((wait.toNanos() - 1) / 1_000 * 1_000));
-                    assertThat(books.grants(cost))
-                            .as("%s just before %s", cost, wait)
-                            .isFalse();
+                    books.refuses(cost, "just before the " + wait + " that were said");
                     advance(FINEST);
                     decision = books.ask(cost);
                     Duration more = decision.retryAfter();
@@ -273,7 +291,11 @@ public abstract class LimitContract {
                         advance(more);
                         decision = books.ask(cost);
                     }
-                    assertThat(decision.allowed()).as("%s after %s", cost, wait).isTrue();
+                    assertThat(decision.allowed())
+                            .withFailMessage(
+                                    "Expecting a grant of %s after the %s that were said, but it was %s",
+                                    cost, wait, decision)
+                            .isTrue();
                 }
                 out.add(decision.permit());
             }
@@ -287,8 +309,10 @@ public abstract class LimitContract {
             long most = most(limit);
             Decision never = books.ask(1L << 40);
             if (!never.allowed()) { // A bucket that borrows goes into debt.
-                assertThat(never.retryAfter()).isNull();
-                assertThat(books.grants(most)).isTrue();
+                assertThat(never.retryAfter())
+                        .as("the wait for more than there ever is")
+                        .isNull();
+                books.take(most, "where nothing is taken");
             }
         });
     }

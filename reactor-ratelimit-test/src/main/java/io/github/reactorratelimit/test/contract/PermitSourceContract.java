@@ -190,6 +190,9 @@ public abstract class PermitSourceContract {
                     got.incrementAndGet();
                     permit.release();
                 }
+
+                @Override
+                protected void hookOnError(Throwable error) {} // The next one to ask is told.
             };
             source.acquire(demand()).subscribe(leaving);
 

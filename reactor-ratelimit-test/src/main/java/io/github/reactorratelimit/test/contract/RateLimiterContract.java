@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicReference;
+import org.assertj.core.api.AbstractIntegerAssert;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -62,12 +63,18 @@ public abstract class RateLimiterContract {
         }
 
         Permit held() {
-            return Objects.requireNonNull(permit, () -> "refused: " + refusal);
+            if (permit == null) {
+                throw new AssertionError("Expecting a permit, but it was refused: " + refusal);
+            }
+            return permit;
         }
 
         @Nullable
         Duration retryAfter() {
-            return Objects.requireNonNull(refusal, "granted").retryAfter();
+            if (refusal == null) {
+                throw new AssertionError("Expecting a refusal, but a permit was granted");
+            }
+            return refusal.retryAfter();
         }
     }
 
@@ -80,12 +87,18 @@ public abstract class RateLimiterContract {
         return new Answer(permit, refusal.get());
     }
 
-    private static int grants(RateLimiter limiter, int asks) {
+    private static AbstractIntegerAssert<?> assertGrants(RateLimiter limiter, int asks, String of) {
         int granted = 0;
         for (int i = 0; i < asks; i++) {
             granted += ask(limiter, NOW).granted() ? 1 : 0;
         }
-        return granted;
+        return assertThat(granted).as("permits that %s gave to %s who asked", of, asks);
+    }
+
+    private static void assertRefused(RateLimiter limiter, Demand demand, String what) {
+        assertThat(ask(limiter, demand).granted())
+                .as("whether %s was granted", what)
+                .isFalse();
     }
 
     @Test
@@ -102,7 +115,7 @@ public abstract class RateLimiterContract {
             advance(span);
             now = now.plus(span);
         }
-        assertThat(granted).hasSizeGreaterThan(20);
+        assertThat(granted).as("permits in some 150 s of 5 per 10 s").hasSizeGreaterThan(20);
         for (int i = 5; i < granted.size(); i++) {
             assertThat(granted.get(i).minus(granted.get(i - 5)))
                     .as("between grants %s and %s", i - 5, i)
@@ -113,33 +126,33 @@ public abstract class RateLimiterContract {
     @Test
     void a_window_gives_all_it_has_and_then_says_when_there_is_more() {
         RateLimiter limiter = limiter(Limit.of(5, PERIOD));
-        assertThat(grants(limiter, 7)).isEqualTo(5);
+        assertGrants(limiter, 7, "5 per 10 s").isEqualTo(5);
 
         Duration wait = ask(limiter, NOW).retryAfter();
 
-        assertThat(wait).isBetween(PERIOD, PERIOD.plusSeconds(2));
+        assertThat(wait).as("the wait where 5 of 5 per 10 s are taken").isBetween(PERIOD, PERIOD.plusSeconds(2));
         advance(Objects.requireNonNull(wait));
-        assertThat(grants(limiter, 7)).isBetween(1, 5);
+        assertGrants(limiter, 7, "5 per 10 s, after " + wait + ",").isBetween(1, 5);
     }
 
     @Test
     void a_bucket_gives_what_it_holds_and_then_its_rate() {
         RateLimiter limiter = limiter(Limit.bucket(7, 3, ofSeconds(4)));
 
-        assertThat(grants(limiter, 9)).isEqualTo(7);
+        assertGrants(limiter, 9, "a bucket of 7").isEqualTo(7);
         advance(ofSeconds(4));
-        assertThat(grants(limiter, 9)).isEqualTo(3);
+        assertGrants(limiter, 9, "a bucket into which 3 came").isEqualTo(3);
         advance(ofSeconds(400));
-        assertThat(grants(limiter, 9)).isEqualTo(7);
+        assertGrants(limiter, 9, "a bucket of 7, full again,").isEqualTo(7);
     }
 
     @Test
     void a_budget_never_comes_back() {
         RateLimiter limiter = limiter(Limit.total(3));
 
-        assertThat(grants(limiter, 5)).isEqualTo(3);
+        assertGrants(limiter, 5, "a budget of 3").isEqualTo(3);
         advance(Duration.ofDays(365));
-        assertThat(grants(limiter, 5)).isZero();
+        assertGrants(limiter, 5, "a budget that was spent a year ago").isZero();
     }
 
     @Test
@@ -147,12 +160,13 @@ public abstract class RateLimiterContract {
         RateLimiter limiter = limiter(Limit.inFlight(2));
         Permit first = ask(limiter, NOW).held();
         ask(limiter, NOW).held();
-        assertThat(ask(limiter, NOW).granted()).isFalse();
+        assertRefused(limiter, NOW, "a third in flight of 2");
 
         first.release();
         first.release();
 
-        assertThat(grants(limiter, 3)).isEqualTo(1);
+        assertGrants(limiter, 3, "2 in flight, of which one was released twice,")
+                .isEqualTo(1);
     }
 
     @Test
@@ -161,13 +175,13 @@ public abstract class RateLimiterContract {
                 limiter(Limit.total(3), Limit.bucket(10, 1, ofSeconds(1)).unit("points"));
         ask(limiter, NOW.cost("points", 8)).held();
 
-        assertThat(ask(limiter, NOW.cost("points", 5)).granted()).isFalse();
-        assertThat(ask(limiter, NOW.cost("points", 5)).granted()).isFalse();
+        assertRefused(limiter, NOW.cost("points", 5), "5 points where 2 are left");
+        assertRefused(limiter, NOW.cost("points", 5), "5 points where 2 are left");
 
         advance(ofSeconds(100));
         ask(limiter, NOW.cost("points", 5)).held();
         ask(limiter, NOW.cost("points", 5)).held();
-        assertThat(ask(limiter, NOW).granted()).as("the fourth of three").isFalse();
+        assertRefused(limiter, NOW, "the fourth of three");
     }
 
     @Test
@@ -175,17 +189,19 @@ public abstract class RateLimiterContract {
         RateLimiter limiter = limiter(Limit.of(5, PERIOD));
         ask(limiter, NOW.cost(3)).held();
 
-        assertThat(ask(limiter, NOW.cost(3)).granted()).isFalse();
-        assertThat(grants(limiter, 5)).isEqualTo(2);
+        assertRefused(limiter, NOW.cost(3), "three where two are left");
+        assertGrants(limiter, 5, "two that are left").isEqualTo(2);
     }
 
     @Test
     void a_demand_that_can_never_pass_is_refused_for_good_and_takes_nothing() {
         RateLimiter limiter = limiter(Limit.of(5, PERIOD));
 
-        assertThat(ask(limiter, NOW.cost(6)).retryAfter()).isNull();
+        assertThat(ask(limiter, NOW.cost(6)).retryAfter())
+                .as("the wait for six of five")
+                .isNull();
 
-        assertThat(grants(limiter, 7)).isEqualTo(5);
+        assertGrants(limiter, 7, "5 per 10 s, of which none was taken,").isEqualTo(5);
     }
 
     @Test
@@ -198,21 +214,21 @@ public abstract class RateLimiterContract {
 
         ask(limiter, anna).held();
         ask(limiter, anna).held();
-        assertThat(ask(limiter, anna).granted()).as("anna's third").isFalse();
+        assertRefused(limiter, anna, "anna's third of two");
         ask(limiter, ben).held();
-        assertThat(ask(limiter, ben).granted()).as("the fourth of all").isFalse();
+        assertRefused(limiter, ben, "the fourth of all three");
     }
 
     @Test
     void what_was_not_used_is_given_back() {
         RateLimiter limiter = limiter(Limit.total(10).unit("tokens"));
         Permit permit = ask(limiter, NOW.cost("tokens", 10)).held();
-        assertThat(ask(limiter, NOW.cost("tokens", 1)).granted()).isFalse();
+        assertRefused(limiter, NOW.cost("tokens", 1), "an eleventh token of ten");
 
         permit.settle("tokens", 4);
         permit.release();
 
-        assertThat(ask(limiter, NOW.cost("tokens", 7)).granted()).isFalse();
+        assertRefused(limiter, NOW.cost("tokens", 7), "seven tokens, where four of ten were used,");
         ask(limiter, NOW.cost("tokens", 6)).held();
     }
 
@@ -223,7 +239,8 @@ public abstract class RateLimiterContract {
 
         Answer answer = ask(limiter, NOW);
 
-        assertThat(answer.granted()).isFalse();
-        assertThat(answer.retryAfter()).isGreaterThanOrEqualTo(PERIOD);
+        assertThat(answer.retryAfter())
+                .as("the wait for the second of one per 10 s")
+                .isGreaterThanOrEqualTo(PERIOD);
     }
 }

@@ -38,7 +38,9 @@ public abstract class ServerLimitContract {
 
     @Test
     void a_fresh_counter_lets_a_request_through() {
-        assertThat(limit().newCounter().look(START).remaining()).isPositive();
+        assertThat(limit().newCounter().look(START).remaining())
+                .as("what remains before the first request")
+                .isPositive();
     }
 
     @Test
@@ -48,7 +50,7 @@ public abstract class ServerLimitContract {
         long now = START;
         for (int i = 0; i < ROUNDS; i++) {
             Standing standing = counter.look(now);
-            assertThat(counter.look(now)).isEqualTo(standing);
+            assertThat(counter.look(now)).as("a second look at the same time").isEqualTo(standing);
             if (standing.remaining() > 0) {
                 counter.take(now);
             }
@@ -63,7 +65,7 @@ public abstract class ServerLimitContract {
         while (before > 0) {
             counter.take(START);
             long after = counter.look(START).remaining();
-            assertThat(after).isLessThan(before);
+            assertThat(after).as("what remains after a request, of %s", before).isLessThan(before);
             before = after;
         }
     }
@@ -75,16 +77,24 @@ public abstract class ServerLimitContract {
         long now = START;
         for (int i = 0; i < ROUNDS; i++) {
             Standing standing = counter.look(now);
-            assertThat(standing.remaining()).isNotNegative();
+            assertThat(standing.remaining()).as("what remains in %s", standing).isNotNegative();
             if (standing.limit() != ServerLimit.UNTOLD) {
-                assertThat(standing.remaining()).isLessThanOrEqualTo(standing.limit());
+                assertThat(standing.remaining())
+                        .as("what remains in %s", standing)
+                        .isLessThanOrEqualTo(standing.limit());
             }
-            assertThat(standing.resetMillis()).isGreaterThanOrEqualTo(now);
+            assertThat(standing.resetMillis())
+                    .as("the reset in %s, at %s", standing, now)
+                    .isGreaterThanOrEqualTo(now);
             if (standing.remaining() > 0) {
-                assertThat(standing.retryMillis()).isEqualTo(now);
+                assertThat(standing.retryMillis())
+                        .as("when a request passes of which there are some left, in %s", standing)
+                        .isEqualTo(now);
                 counter.take(now);
             } else {
-                assertThat(standing.retryMillis()).isGreaterThan(now);
+                assertThat(standing.retryMillis())
+                        .as("when a request passes that is refused now, in %s", standing)
+                        .isGreaterThan(now);
             }
             now += random.nextInt(500);
         }
@@ -98,9 +108,11 @@ public abstract class ServerLimitContract {
             empty(counter, now);
             long retry = counter.look(now).retryMillis();
             assertThat(counter.look(retry - 1).remaining())
-                    .as("a millisecond too early")
+                    .as("what remains a millisecond before the time %s that a refused request was told", retry)
                     .isZero();
-            assertThat(counter.look(retry).remaining()).as("at %s", retry).isPositive();
+            assertThat(counter.look(retry).remaining())
+                    .as("what remains at the time %s that a refused request was told", retry)
+                    .isPositive();
             now = retry;
         }
     }
@@ -111,7 +123,9 @@ public abstract class ServerLimitContract {
         long fresh = counter.look(START).remaining();
         empty(counter, START);
 
-        assertThat(counter.look(START + LONG_MILLIS).remaining()).isEqualTo(fresh);
+        assertThat(counter.look(START + LONG_MILLIS).remaining())
+                .as("what remains 400 days after it was empty")
+                .isEqualTo(fresh);
     }
 
     @Test
@@ -122,6 +136,8 @@ public abstract class ServerLimitContract {
 
         empty(limit.newCounter(), START);
 
-        assertThat(other.look(START)).isEqualTo(before);
+        assertThat(other.look(START))
+                .as("another counter, after one was emptied")
+                .isEqualTo(before);
     }
 }
