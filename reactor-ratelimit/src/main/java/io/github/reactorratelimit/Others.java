@@ -63,25 +63,16 @@ final class Others {
         }
     }
 
-<<<<<<< HEAD
-    private static @Nullable Meter same(Node node, Quota quota) {
-=======
     /**
      * Whether all that a server counts may be ours: our books have as much, and it never refused what they let pass. Once it
      * did, its count has others in it even where it is not above ours.
      */
     static boolean countsOursOnly(long now, Node node, Quota quota) {
         WindowMeter same = node.gate.generation == 0 ? same(node, quota) : null;
-        return same != null && same.counted(now) >= counted(quota);
-    }
-
-    private static long counted(Quota quota) {
-        boolean known = quota.used() >= 0 || quota.limit() < 0 || quota.remaining() < 0;
-        return known ? quota.used() : Math.max(0, quota.limit() - quota.remaining());
+        return same != null && same.counted(now) >= Throttle.used(quota);
     }
 
     private static @Nullable WindowMeter same(Node node, Quota quota) {
->>>>>>> s-kit
         for (Meter meter : node.meters.each) {
             boolean fits = quota.unit().equals(Limit.REQUESTS) && meter.limit.declaredPermits() == quota.limit();
             if (meter instanceof WindowMeter window
