@@ -4,6 +4,7 @@ import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.function.Supplier;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
@@ -15,13 +16,16 @@ import reactor.core.scheduler.Schedulers;
  * hour passes in a millisecond. Its decisions are those of the real {@link RateLimitedServer}.
  *
  * <p>The scheduler is asked for at each call, {@link Schedulers#parallel()} by default, and its {@code
- * now(MILLISECONDS)} is the server's wall clock. A virtual clock starts in 1970; a test that reads absolute times sets
- * it with {@code advanceTimeTo} first.
+ * now(MILLISECONDS)} is the server's wall clock. The virtual clock of {@code StepVerifier} starts in 1970, where seconds
+ * since the epoch can't be told from a number of seconds; the server's then starts in 2026, at {@value InVirtualTime#START}.
  *
  * <p>A request that was sent arrives, whether its caller is still there or not: cancelling a call does not take it
  * back, as on a real wire.
  */
 public final class SimulatedService {
+
+    /** From here on, in 2001, a number of seconds is read as a time and not as a span. */
+    private static final long FIRST_EPOCH_MILLIS = 1_000_000_000_000L;
 
     private final RateLimitedService service;
     private final Supplier<? extends Scheduler> scheduler;
@@ -114,7 +118,7 @@ public final class SimulatedService {
     private Mono<Reply> send(SimulatedRequest request, Scheduler at) {
         Duration way = there.get();
         if (!isPositive(way)) {
-            return Mono.just(service.answer(request, at.now(MILLISECONDS)));
+            return Mono.just(service.answer(request, wallMillis(at)));
         }
         Sinks.One<Reply> answer = Sinks.one();
         // Not tied to the subscriber: what is on the wire arrives.
@@ -122,12 +126,17 @@ public final class SimulatedService {
         return answer.asMono();
     }
 
+    private static long wallMillis(Scheduler at) {
+        long now = at.now(MILLISECONDS);
+        return now < FIRST_EPOCH_MILLIS ? Instant.parse(InVirtualTime.START).toEpochMilli() + now : now;
+    }
+
     private void arrive(SimulatedRequest request, Scheduler at, Sinks.One<Reply> answer) {
         try {
-            answer.tryEmitValue(service.answer(request, at.now(MILLISECONDS)));
+            answer.tryEmitValue(service.answer(request, wallMillis(at)));
         } catch (RuntimeException | AssertionError failed) {
-            answer.tryEmitError(
-                    failed); // Beyond the script; or a limit of the test's own, which else nobody would hear of.
+            // Beyond the script; or a limit of the test's own, which else nobody would hear of.
+            answer.tryEmitError(failed);
         }
     }
 

@@ -3,9 +3,12 @@ package io.github.reactorratelimit.test;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.ResponseReader;
 import java.io.EOFException;
 import java.net.SocketException;
 import java.time.Duration;
+import java.time.Instant;
 import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -13,6 +16,7 @@ import reactor.test.StepVerifier;
 
 class SimulatedServiceTest {
 
+    private static final Instant START = Instant.parse(InVirtualTime.START);
     private static final Duration THERE = Duration.ofMillis(30);
     private static final Duration BACK = Duration.ofMillis(20);
 
@@ -47,7 +51,7 @@ class SimulatedServiceTest {
                 .expectNext(200)
                 .verifyComplete();
 
-        assertThat(service.log().entries().get(0).at().toEpochMilli()).isEqualTo(30);
+        assertThat(service.log().entries().get(0).at()).isEqualTo(START.plusMillis(30));
     }
 
     @Test
@@ -62,6 +66,28 @@ class SimulatedServiceTest {
                 .thenAwait(THERE.plus(BACK))
                 .verifyErrorMessage("a mistake");
         assertThat(mistaken).hasToString("SimulatedService[RequestLog{}]");
+    }
+
+    @Test
+    void times_that_it_tells_under_a_clock_of_1970_are_taken_for_times() {
+        RateLimiter limiter = RateLimiter.named("told nothing").learn().build();
+        ResponseReader<SimulatedResponse> reader =
+                ResponseReader.of(SimulatedResponse::status, SimulatedResponse::headers);
+        SimulatedService telling = ServiceRules.create()
+                .limit("/search", 5, Duration.ofSeconds(10))
+                .clockAhead(Duration.ofMinutes(5))
+                .simulate()
+                .latency(THERE, BACK);
+
+        StepVerifier.withVirtualTime(() -> Flux.range(0, 20)
+                        .flatMap(i -> telling.call(SimulatedRequest.get("/search"))
+                                .transform(limiter.calls()
+                                        .responses(SimulatedResponse.class, reader)
+                                        .limit())))
+                .thenAwait(Duration.ofSeconds(45))
+                .expectNextCount(20)
+                .verifyComplete();
+        assertThat(telling.log().count(429)).isZero();
     }
 
     @Test
@@ -95,7 +121,7 @@ class SimulatedServiceTest {
                 .thenAwait(Duration.ofSeconds(1))
                 .expectNext(200)
                 .verifyComplete();
-        assertThat(service.log().entries().get(0).at().toEpochMilli()).isEqualTo(30);
+        assertThat(service.log().entries().get(0).at()).isEqualTo(START.plusMillis(30));
     }
 
     @Test
