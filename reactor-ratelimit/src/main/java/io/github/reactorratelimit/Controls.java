@@ -168,6 +168,9 @@ final class Controls {
                     generation,
                     passes.clock()::wallMillis);
         }
+        if (caller != null) {
+            caller.limitsChanged();
+        }
         turns.touchAll(now, tree.root);
         departures.failForbidden(now, tree.root);
         return true;

@@ -191,23 +191,31 @@ public interface LimitStore {
      * Some permits of a kind.
      *
      * @param times how many are wanted, as many as possible of them
+     * @param ahead how many more will probably be wanted before the next call: all or none, and only if all of
+     *     {@code times} are granted, nothing slows the keys down, no quota counts, and {@link #SCARCE} times as many fit
+     * @param keptNanos for how long those are kept at most: they count from so much later
      * @param figures whether it is to be answered what is left
      * @param keys the places of the keys that must be open
      * @param parts what each takes
      */
-    record Ask(int times, boolean figures, List<Integer> keys, List<Part> parts) {}
+    record Ask(int times, int ahead, long keptNanos, boolean figures, List<Integer> keys, List<Part> parts) {
+
+        /** Nothing is granted ahead unless so many times as much is there. */
+        public static final int SCARCE = 16;
+    }
 
     /**
      * What became of an ask.
      *
      * @param granted how many
+     * @param ahead how many more, none or as many as were asked for
      * @param waitNanos how long the next one has to wait, -1 if that is not a matter of time
      * @param key the place of the key that says so; -1 if nothing does
      * @param books the place of the limit that says so; -1 if it is the key itself, or nothing does
      * @param left if that was asked, what that limit has left, or the one with the least left; -1 if there is none
      * @param fullNanos in what time it is full again, -1 if that is not a matter of time
      */
-    record Answer(int granted, long waitNanos, int key, int books, long left, long fullNanos) {}
+    record Answer(int granted, int ahead, long waitNanos, int key, int books, long left, long fullNanos) {}
 
     /**
      * How a key stands for everybody.

@@ -49,6 +49,7 @@ final class Sharing {
     private final StoreVerdicts verdicts;
     private final StoreNews news;
     private final SharedKeys keys;
+    private final Stocks stocks;
     private final Round round = new Round();
     private final ArrayDeque<Asked> asked = new ArrayDeque<>();
     private final long timeoutNanos;
@@ -99,6 +100,7 @@ final class Sharing {
         this.verdicts = verdicts;
         this.news = news;
         this.keys = keys;
+        this.stocks = new Stocks(timers, news);
         this.timeoutNanos = Exact.nanos(store.terms().timeout());
     }
 
@@ -125,6 +127,7 @@ final class Sharing {
 
     void dispose(long now) {
         disposed = true;
+        stocks.dispose();
         over = mode != Mode.SHARED;
         setRound(now);
     }
@@ -146,6 +149,10 @@ final class Sharing {
             case DIVIDING, JOINING, CLOSED -> true;
             case ALONE -> false;
         };
+    }
+
+    Stocks stocks() {
+        return stocks;
     }
 
     /** Asks for a ticket that has been taken for here. */
@@ -176,9 +183,10 @@ final class Sharing {
                 next.ask(one.ticket().place(), one);
             }
         }
-        List<LimitStore.Ask> asks = next.asks();
+        number++;
+        List<LimitStore.Ask> asks = next.asks(now, number, stocks);
         next.batch = new Batch(
-                ++number,
+                number,
                 now,
                 next.draft.keys,
                 next.draft.books,
@@ -294,9 +302,30 @@ final class Sharing {
             mode = Mode.SHARED;
         }
         for (int i = 0; i < ended.groups.size(); i++) {
-            answered(now, ended, ended.groups.get(i), reply.answers().get(i), reply.atNanos());
+            Group group = ended.groups.get(i);
+            Answer answer = reply.answers().get(i);
+            answered(now, ended, group, answer, reply.atNanos());
+            if (ended.asksAhead(i)) {
+                stocks.granted(now, group, answer.ahead(), reply.atNanos());
+            }
         }
+        stocks.answered(now);
+        grantAhead(now);
         setRound(now);
+    }
+
+    /** Those who came meanwhile are the first who get what was granted ahead. */
+    private void grantAhead(long now) {
+        if (stocks.isSome()) {
+            asked.removeIf(one -> {
+                Ticket ticket = one.ticket();
+                Standing ahead = ticket.stage() == Stage.ASKED ? stocks.take(ticket) : null;
+                if (ahead != null) {
+                    verdicts.grant(now, ticket, ahead);
+                }
+                return ahead != null;
+            });
+        }
     }
 
     private void answered(long now, StoreCall ended, Group group, Answer answer, long at) {
@@ -362,6 +391,7 @@ final class Sharing {
     /** The call is lost: what it asked for counts there as spent, and nobody here got it. */
     void lost(long now, StoreCall ended, Throwable why) {
         news.lost(ended);
+        stocks.drop();
         failure = why;
         over |= disposed;
         if (mode == Mode.SHARED && !over) {

@@ -41,12 +41,21 @@ final class Standing {
     long at;
 
     Standing(Slot slot, Demand demand, Phase phase, long at, @Nullable Standing from) {
+        this(slot, demand, phase, at, from == null ? at : from.grantedAt, from);
+    }
+
+    private Standing(Slot slot, Demand demand, Phase phase, long at, long grantedAt, @Nullable Standing from) {
         this.slot = slot;
         this.demand = demand;
         this.phase = phase;
         this.at = at;
         this.from = from;
-        this.grantedAt = from == null ? at : from.grantedAt;
+        this.grantedAt = grantedAt;
+    }
+
+    /** Of permits that may be kept for so long before anybody wants them: they count as if they were granted at the end of it. */
+    static Standing ahead(Slot slot, Demand demand, Phase phase, long grantedAt, long keptNanos) {
+        return new Standing(slot, demand, phase, Exact.add(grantedAt, keptNanos), grantedAt, null);
     }
 
     /** One more moves here, at the cost that it was corrected to; or one fewer. */

@@ -3,6 +3,7 @@ package io.github.reactorratelimit;
 import io.github.reactorratelimit.Booking.Phase;
 import io.github.reactorratelimit.LimitStore.Ask;
 import io.github.reactorratelimit.LimitStore.Batch;
+import io.github.reactorratelimit.LimitStore.Part;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -58,15 +59,19 @@ final class StoreCall extends Timed {
         return byKind.computeIfAbsent(kind, fresh -> new Group(slot, ticket.demand, ticket.phase, new ArrayList<>()));
     }
 
-    List<Ask> asks() {
+    boolean asksAhead(int ask) {
+        return batch != null && batch.asks().get(ask).ahead() > 0;
+    }
+
+    List<Ask> asks(long now, long number, Stocks stocks) {
         groups.addAll(byKind.values());
         List<Ask> asks = new ArrayList<>(groups.size());
         for (Group group : groups) {
-            asks.add(new Ask(
-                    group.asked.size(),
-                    group.asked.get(0).ticket() instanceof Inquiry,
-                    draft.path(group.slot.node),
-                    draft.parts(group.slot, group.demand, group.phase)));
+            boolean figures = group.asked.get(0).ticket() instanceof Inquiry;
+            List<Part> parts = draft.parts(group.slot, group.demand, group.phase);
+            int ahead = figures ? 0 : stocks.wanted(now, number, group, parts, draft);
+            asks.add(
+                    new Ask(group.asked.size(), ahead, Stocks.KEPT_NANOS, figures, draft.path(group.slot.node), parts));
         }
         return asks;
     }

@@ -50,6 +50,7 @@ final class StoreCaller implements Runnable {
 
     /** A key was forgotten. */
     void forgot(Node node) {
+        sharing.stocks().drop();
         sharing.news().forget(node);
     }
 
@@ -58,6 +59,11 @@ final class StoreCaller implements Runnable {
         if (!wanted && (sharing.isSome() || sharing.mayCall())) {
             wanted = true;
         }
+    }
+
+    /** Other limits are in force from now on. */
+    void limitsChanged() {
+        sharing.stocks().drop();
     }
 
     void dispose(long now) {

@@ -21,8 +21,8 @@ final class StoreDraft {
     /** Of each of the books, the lane whose share it is, or -1. */
     final List<Integer> lanes = new ArrayList<>();
 
-    private final IdentityHashMap<Node, Integer> placeOfNode = new IdentityHashMap<>();
-    private final IdentityHashMap<Meter, Integer> placeOfMeter = new IdentityHashMap<>();
+    private final IdentityHashMap<Node, Integer> placeOfNode = new IdentityHashMap<>(4);
+    private final IdentityHashMap<Meter, Integer> placeOfMeter = new IdentityHashMap<>(8);
     private final Tree tree;
     private final LimitStore store;
     private final Lanes names;

@@ -65,7 +65,7 @@ final class StoreLook {
         draft.mentionAll(node);
         List<Ask> asks = new ArrayList<>();
         for (int books = 0; books < draft.books.size(); books++) {
-            asks.add(new Ask(0, true, List.of(), List.of(new Part(books, 1, 0))));
+            asks.add(new Ask(0, 0, 0, true, List.of(), List.of(new Part(books, 1, 0))));
         }
         List<Closing> closings = forget ? List.of(new Closing(0, Closing.FORGET, 0)) : List.of();
         return new Batch(

@@ -155,6 +155,11 @@ final class WaitingRoom {
             ticket.use(leaf);
         }
         entries.grant(now, ticket, leaf, lane); // Taken for here, so that no more is asked for than can be used.
+        Standing ahead = sharing.stocks().take(ticket);
+        if (ahead != null) {
+            ticket.standing(ahead);
+            return true;
+        }
         ticket.stage(Stage.ASKED);
         sharing.ask(ticket, deadline);
         return false;
@@ -203,6 +208,8 @@ final class WaitingRoom {
                 sharing.overdue(now, call);
             } else if (due instanceof Sharing.Round && sharing != null) {
                 sharing.roundDue();
+            } else if (due instanceof Stock stock && sharing != null) {
+                sharing.stocks().due(stock);
             } else if (due instanceof Ticket ticket) {
                 if (!due(now, ticket)) {
                     return;

@@ -21,7 +21,9 @@ final class RedisStore implements LimitStore {
     private final RedisScriptingAsyncCommands<String, String> commands;
     private final KeyNames names;
     private final Terms terms;
+    private final BooksWords books = new BooksWords();
     private final String process = UUID.randomUUID().toString().substring(0, 18);
+    private final String processKey;
     /** The server's clock less ours, in microseconds; null before the first reply. */
     private volatile @Nullable Long ahead;
 
@@ -37,6 +39,7 @@ final class RedisStore implements LimitStore {
         this.clock = clock;
         this.commands = sharing.commands();
         this.names = new KeyNames(sharing.prefix(), limiter);
+        this.processKey = names.process(process);
         this.terms = new Terms(sharing.timeout(), sharing.lease(), sharing.probe(), sharing.processes());
     }
 
@@ -64,25 +67,25 @@ final class RedisStore implements LimitStore {
 
     private Mono<List<Object>> call(Batch batch) {
         return Mono.defer(() -> {
-            ScriptWords words = new ScriptWords(batch, now(), process, names.process(process), expires(batch), terms);
+            ScriptWords words = new ScriptWords(batch, now(), process, processKey, expires(batch), terms, books::of);
             return evalsha(words).onErrorResume(RedisNoScriptException.class, unknown -> eval(words));
         });
     }
 
     private String now() {
-        return clock == null ? "" : Long.toString(clock.getAsLong());
+        return clock == null ? "-" : Long.toString(clock.getAsLong());
     }
 
     private Mono<List<Object>> evalsha(ScriptWords words) {
         return Mono.fromFuture(() -> commands.<List<Object>>evalsha(
-                        DecideScript.SHA, ScriptOutputType.MULTI, words.keys(), words.arguments())
+                        DecideScript.SHA, ScriptOutputType.MULTI, words.keys(), words.line())
                 .toCompletableFuture());
     }
 
     private Mono<List<Object>> eval(ScriptWords words) {
-        return Mono.fromFuture(() -> commands.<List<Object>>eval(
-                        DecideScript.TEXT, ScriptOutputType.MULTI, words.keys(), words.arguments())
-                .toCompletableFuture());
+        return Mono.fromFuture(
+                () -> commands.<List<Object>>eval(DecideScript.TEXT, ScriptOutputType.MULTI, words.keys(), words.line())
+                        .toCompletableFuture());
     }
 
     /** When nobody waits for the answer any more, on the server's clock; 0 as long as that isn't known. */
@@ -124,12 +127,13 @@ final class RedisStore implements LimitStore {
         List<Answer> answers = new ArrayList<>(batch.asks().size());
         for (Ask ask : batch.asks()) {
             int granted = (int) next(rest);
+            int ahead = ask.ahead() > 0 ? (int) next(rest) : 0;
             long wait = nanos(rest);
             int key = (int) next(rest) - 1;
             int books = (int) next(rest) - 1;
             long left = ask.figures() ? next(rest) : -1;
             long full = ask.figures() ? nanos(rest) : -1;
-            answers.add(new Answer(granted, wait, key, books, left, full));
+            answers.add(new Answer(granted, ahead, wait, key, books, left, full));
         }
         return new Reply(now * 1_000, keys, answers);
     }

@@ -18,7 +18,8 @@
 --           quotas           the names of those fields
 --           probes           "process 1 until ...": who may have asked what is left while no quota is known
 --
--- ARGV    now              "" for the server's clock, else microseconds (for tests, and for servers without TIME)
+-- ARGV[1] one line of words with a space between them:
+--         now              "-" for the server's clock, else microseconds (for tests, and for servers without TIME)
 --         batch            rises with every batch of a process; one that isn't newer than the last is refused; 0: only looks
 --         expires          refused if it is later than that (0: never): nobody waits for the answer any more
 --         process, lease   who asks, and how long it holds what is in flight without another word
@@ -37,22 +38,19 @@
 --                          mille, -1: nothing new)
 --         words            how many, then each: limit (a quota), left by the server's word, and how long until its reset, at
 --                          least and at most
---         asks             how many, then each: times, figures (1: what is left is wanted too), keys, then each key; parts,
---                          then each: limit, cost, transit (how much later than now it counts from)
+--         asks             how many, then each: times, ahead (how many more for who comes next), kept (for how long those may be
+--                          kept), figures (1: what is left is wanted too), keys, then each key; parts, then each: limit, cost,
+--                          transit (how much later than now it counts from)
 --
 -- REPLY   now
 --         per key          for how long it is closed, wave, waves, width, usage, when that was told; if it learns also
 --                          the number of its quotas, then each: field, left before all asks, and for how long
---         per ask          how many of `times` are granted; of the next one, how long it has to wait (0: nothing refused it;
+--         per ask          how many of `times` are granted; if it asks ahead, how many of those; of the next one, how long it has to wait (0: nothing refused it;
 --                          -1: not a matter of time), which key says so, and which limit (0: the key itself; if wanted, the one with
 --                          the least left), what that has left, and in what time it is full again (-1: never)
 --         or an error that begins with STALE or EXPIRED, and nothing has changed
 
-local cursor = 0
-local function text()
-  cursor = cursor + 1
-  return ARGV[cursor]
-end
+local text = string.gmatch(ARGV[1], '%S+')
 local function int()
   return tonumber(text())
 end
@@ -771,8 +769,28 @@ local function decide(times, keys, parts)
   return granted, wait, culprit_key, culprit
 end
 
+-- All or none, for whoever comes next, as long as that leaves fifteen times as much to everybody.
+local function decide_ahead(ahead, kept, keys, parts)
+  for _, key in ipairs(keys) do
+    if scopes[key].closed > now or is_opening(scopes[key]) then
+      return 0
+    end
+  end
+  for _, part in ipairs(parts) do
+    local kind = part.limit.kind
+    if kind == kinds.quota or kind.room(part.limit, part.cost, 16 * ahead) < 16 * ahead then
+      return 0
+    end
+  end
+  for _, part in ipairs(parts) do
+    part.limit.kind.take(part.limit, ahead * part.cost, part.transit + kept)
+    part.limit.changed = true
+  end
+  return ahead
+end
+
 for _ = 1, int() do
-  local times, wanted, keys, parts = int(), int() == 1, {}, {}
+  local times, ahead, kept, wanted, keys, parts = int(), int(), int(), int() == 1, {}, {}
   for i = 1, int() do
     keys[i] = int()
   end
@@ -789,10 +807,14 @@ for _ = 1, int() do
   if learns and granted > 0 and keys[1] then
     probe(scopes[keys[1]])
   end
+  answer(granted)
+  if ahead > 0 then
+    answer(granted == times and decide_ahead(ahead, kept, keys, parts) or 0)
+  end
   if wanted then
-    answer(granted, wait, key, figures(parts, culprit))
+    answer(wait, key, figures(parts, culprit))
   else
-    answer(granted, wait, key, culprit)
+    answer(wait, key, culprit)
   end
 end
 

@@ -102,6 +102,62 @@ class DecideScriptTest {
     }
 
     @Test
+    void so_many_more_are_granted_ahead_if_sixteen_times_as_many_fit() {
+        assertThat(call().window(ROOT, 1_000, 10 * SECOND)
+                        .ahead(50, 0)
+                        .ask(200, 0)
+                        .at(T, redis))
+                .endsWith(200L, 50L, 0L, 0L, 0L);
+        assertThat(call().window(ROOT, 1_000, 10 * SECOND)
+                        .ahead(46, 0)
+                        .ask(10, 0)
+                        .at(T, redis))
+                .endsWith(10L, 46L, 0L, 0L, 0L);
+        // 694 are left after the one that waits.
+        assertThat(call().window(ROOT, 1_000, 10 * SECOND)
+                        .ahead(44, 0)
+                        .ask(1, 0)
+                        .at(T, redis))
+                .endsWith(1L, 0L, 0L, 0L, 0L);
+        assertThat(call().bucket(ROOT, 161, 500_000, 0, 1)
+                        .ahead(10, 0)
+                        .ask(2, 0)
+                        .at(T, redis))
+                .endsWith(2L, 0L, 0L, 0L, 0L);
+        assertThat(call().bucket(ROOT, 161, 500_000, 0, 1)
+                        .ahead(9, 0)
+                        .ask(2, 0)
+                        .ask(159, 0)
+                        .at(T, redis))
+                .endsWith(2L, 9L, 0L, 0L, 0L, 148L, 0L, 500_000L, 1L, 1L);
+    }
+
+    @Test
+    void those_granted_ahead_count_from_the_end_of_the_time_for_which_they_are_kept() {
+        call().window(ROOT, 17, SECOND).ahead(1, 5_000).ask(1, 0).at(T, redis);
+        assertThat(call().window(ROOT, 17, SECOND).ask(17, 0).at(T + SECOND, redis))
+                .endsWith(16L, 5_000L, 1L, 1L);
+        // And are found there when they are given back.
+        call().window(ROOT, 17, SECOND).correct(1, T + 5_000, 0, 0, -1).at(T + SECOND, redis);
+        assertThat(call().window(ROOT, 17, SECOND).ask(1, 0).at(T + SECOND, redis))
+                .endsWith(1L, 0L, 0L, 0L);
+    }
+
+    @Test
+    void nothing_is_granted_ahead_of_a_key_that_opens_again_or_of_a_limit_that_is_spent() {
+        call().window(ROOT, 1_000, SECOND).close(ROOT, 1, T).at(T, redis);
+        assertThat(call().window(ROOT, 1_000, SECOND).ahead(1, 0).ask(1, 0).at(T + 1, redis))
+                .endsWith(1L, 0L, 0L, 0L, 0L);
+        redis.flushall();
+        assertThat(call().window(ROOT, 1_000, SECOND)
+                        .window(LEAF, 2, SECOND)
+                        .ahead(1, 0)
+                        .ask(3, 0)
+                        .at(T, redis))
+                .endsWith(2L, 0L, SECOND, 2L, 2L);
+    }
+
+    @Test
     void a_bucket_gains_evenly_and_waits_shorter_than_a_second_are_told() { // B34
         assertThat(call().bucket(ROOT, 1, 500_000, 0, 1).ask(2, 0).at(T, redis))
                 .containsExactly(T, 0L, 1L, 500_000L, 1L, 1L);

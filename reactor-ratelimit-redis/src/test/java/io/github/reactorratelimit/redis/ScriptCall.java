@@ -26,6 +26,8 @@ final class ScriptCall {
     private int rampCount;
     private int askCount;
     private int figures;
+    private long ahead;
+    private long kept;
     private String process = "p1";
     private long lease = 30_000_000;
     private long expires;
@@ -110,6 +112,13 @@ final class ScriptCall {
         return this;
     }
 
+    /** Wants so many more for who comes next, to be kept for so long at most. */
+    ScriptCall ahead(long count, long micros) {
+        ahead = count;
+        kept = micros;
+        return this;
+    }
+
     ScriptCall hold(int limit, long held) {
         holdingCount++;
         add(holdings, limit, held);
@@ -135,7 +144,7 @@ final class ScriptCall {
 
     ScriptCall askFor(long times, long... parts) {
         askCount++;
-        add(asks, times, figures, keys.size());
+        add(asks, times, ahead, kept, figures, keys.size());
         for (int key : keys.values()) {
             add(asks, key);
         }
@@ -170,7 +179,7 @@ final class ScriptCall {
     }
 
     List<Long> onServerTime(RedisCommands<String, String> redis) {
-        return run("", redis);
+        return run("-", redis);
     }
 
     private List<Long> run(String now, RedisCommands<String, String> redis) {
@@ -185,7 +194,7 @@ final class ScriptCall {
         words.add("0");
         section(words, askCount, asks);
         return redis.eval(
-                DecideScript.TEXT, ScriptOutputType.MULTI, names.toArray(String[]::new), words.toArray(String[]::new));
+                DecideScript.TEXT, ScriptOutputType.MULTI, names.toArray(String[]::new), String.join(" ", words));
     }
 
     private static void section(List<String> words, int count, List<String> section) {

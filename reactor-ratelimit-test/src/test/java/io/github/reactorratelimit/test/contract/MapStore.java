@@ -126,7 +126,7 @@ final class MapStore implements LimitStore {
         for (int key : ask.keys()) {
             long closed = closedFor(batch.keys().get(key));
             if (closed > 0) {
-                return new Answer(0, closed, key, -1, 0, closed);
+                return new Answer(0, 0, closed, key, -1, 0, closed);
             }
         }
         int granted = 0;
@@ -156,7 +156,7 @@ final class MapStore implements LimitStore {
         wait = longer && errs(Fault.SAYS_TO_WAIT_TOO_LONG) ? wait * 2 : wait;
         left += errs(Fault.SAYS_THAT_MORE_IS_LEFT) ? 1 : 0;
         int key = slowest < 0 ? -1 : batch.books().get(slowest).key();
-        return new Answer(granted, wait, key, slowest, left, full);
+        return new Answer(granted, 0, wait, key, slowest, left, full);
     }
 
     private boolean fits(Batch batch, Part part) {

@@ -1,0 +1,104 @@
+package io.github.reactorratelimit.redis;
+
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.reactorratelimit.Demand;
+import io.github.reactorratelimit.Limit;
+import io.github.reactorratelimit.RateLimitedException;
+import io.github.reactorratelimit.RateLimiter;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
+
+/** Callers of two processes who ask again as soon as they have got theirs: what a store grants ahead adds up. */
+class GrantedAheadOnRedisTest {
+
+    private static final int LIMIT = 60_000;
+    private static final Demand IMPATIENT = Demand.one().maxWait(ofSeconds(2));
+
+    private RealRedis server;
+    private WatchedStore store;
+    private List<RateLimiter> processes;
+
+    @BeforeEach
+    void start() {
+        server = new RealRedis();
+        store = new WatchedStore(new RedisStore(sharing(), "busy"));
+        processes = Stream.of(store, new RedisStore(sharing(), "busy"))
+                .map(each -> RateLimiter.named("busy")
+                        .limit(Limit.of(LIMIT, ofMinutes(30)))
+                        .build(each))
+                .toList();
+    }
+
+    private RedisSharing sharing() {
+        return RedisSharing.over(server.connection()).timeout(ofSeconds(10));
+    }
+
+    @AfterEach
+    void stop() {
+        processes.forEach(RateLimiter::dispose);
+        server.close();
+    }
+
+    private Mono<Void> caller(RateLimiter process, AtomicInteger granted, AtomicBoolean over) {
+        return process.acquire(IMPATIENT)
+                .doOnNext(permit -> granted.incrementAndGet())
+                .repeat(() -> !over.get())
+                .onErrorComplete(RateLimitedException.class)
+                .then();
+    }
+
+    private void run(AtomicInteger granted, AtomicBoolean over) {
+        Flux.range(0, 64)
+                .flatMap(i -> caller(processes.get(i % 2), granted, over).subscribeOn(Schedulers.boundedElastic()), 64)
+                .blockLast(ofSeconds(60));
+    }
+
+    private long available() {
+        return processes
+                .get(0)
+                .status(Demand.one())
+                .map(state -> state.limits().get(0).available())
+                .blockOptional(ofSeconds(10))
+                .orElseThrow();
+    }
+
+    @Test
+    void all_that_the_quota_has_is_granted_and_no_more() {
+        AtomicInteger granted = new AtomicInteger();
+        run(granted, new AtomicBoolean());
+        assertThat(granted).hasValue(LIMIT);
+        assertThat(available()).isZero();
+    }
+
+    @Test
+    void what_was_granted_ahead_and_is_not_wanted_is_there_again() {
+        AtomicInteger granted = new AtomicInteger();
+        AtomicBoolean over = new AtomicBoolean();
+        Mono.fromRunnable(() -> {
+                    store.awaitAnswered(batch -> batch.asks().stream().anyMatch(ask -> ask.ahead() > 20));
+                    over.set(true);
+                })
+                .subscribeOn(Schedulers.boundedElastic())
+                .subscribe();
+        run(granted, over);
+        assertThat(over).isTrue();
+        Long left = Mono.fromCallable(this::available)
+                .filter(there -> there == LIMIT - granted.get())
+                .repeatWhenEmpty(again -> again.delayElements(ofMillis(20)))
+                .subscribeOn(Schedulers.boundedElastic())
+                .block(ofSeconds(20));
+        assertThat(left).isEqualTo(LIMIT - granted.get());
+    }
+}

@@ -1,0 +1,69 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.Booking.Phase;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Permits of one place and cost that a store granted before somebody wanted them; due when what is left of them is given
+ * back. Under the monitor.
+ */
+final class Stock extends Timed {
+
+    /** The most, as a multiple of those who stood and waited for the call. */
+    private static final int TIMES = 8;
+
+    final Slot slot;
+    final Demand demand;
+    final Phase phase;
+    private @Nullable Standing standing;
+    private int left;
+    /** How many were asked for last. */
+    private int size;
+
+    private long latestCall = -1;
+
+    Stock(Slot slot, Demand demand, Phase phase) {
+        this.slot = slot;
+        this.demand = demand;
+        this.phase = phase;
+    }
+
+    boolean isFor(Demand wanted, Phase how) {
+        return phase == how && (demand == wanted || demand.costs().equals(wanted.costs()));
+    }
+
+    /** Where one more of them stands in the store's books; null if there is none. */
+    @Nullable
+    Standing take() {
+        if (left == 0) {
+            return null;
+        }
+        left--;
+        return standing;
+    }
+
+    /** How many to ask for with a call for so many: twice as many each time, while all of them are used up between calls. */
+    int wanted(long call, int waiting) {
+        boolean again = latestCall == call - 1 && left == 0;
+        latestCall = call;
+        size = again ? Math.min(Math.max(waiting, 2 * size), TIMES * waiting) : 0;
+        return size;
+    }
+
+    void granted(Standing ahead, int count) {
+        standing = ahead;
+        left = count;
+    }
+
+    /** How many are left, which nobody gets any more. */
+    int empty() {
+        int rest = left;
+        left = 0;
+        return rest;
+    }
+
+    @Nullable
+    Standing standing() {
+        return standing;
+    }
+}

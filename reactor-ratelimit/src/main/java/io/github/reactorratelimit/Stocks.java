@@ -1,0 +1,133 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.LimitStore.Kind;
+import io.github.reactorratelimit.LimitStore.Part;
+import io.github.reactorratelimit.StoreCall.Group;
+import java.util.ArrayList;
+import java.util.IdentityHashMap;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a store grants ahead of whoever will want it, so that callers who come in quick succession don't wait for a call
+ * each; under the monitor. Only where the last call asked for the same and one follows the other at once, only from windows
+ * and buckets, and only while a store has far more: a quota that is scarce is never kept from other processes. What nobody
+ * wants is given back soon.
+ */
+final class Stocks {
+
+    /** For how long permits are kept; the store counts them from so much later. */
+    static final long KEPT_NANOS = 5_000_000;
+    /** A call that comes so soon after a reply follows it at once. */
+    private static final long CLOSE_NANOS = 1_000_000;
+
+    private final Timers timers;
+    private final StoreNews news;
+    private final IdentityHashMap<Slot, Stock> stocks = new IdentityHashMap<>();
+    private @Nullable Stock latest;
+    private boolean disposed;
+    private boolean answered;
+    private long answeredAt;
+
+    Stocks(Timers timers, StoreNews news) {
+        this.timers = timers;
+        this.news = news;
+    }
+
+    /** Where a permit that is there for this ticket stands in the store's books; null if it has to be asked for. */
+    @Nullable
+    Standing take(Ticket ticket) {
+        Stock stock = latest;
+        Slot slot = ticket.place();
+        if (stock == null || stock.slot != slot) {
+            stock = stocks.get(slot);
+            if (stock == null) {
+                return null;
+            }
+            latest = stock;
+        }
+        return stock.isFor(ticket.demand, ticket.phase) ? stock.take() : null;
+    }
+
+    /** How many more to ask for than stand and wait. */
+    int wanted(long now, long call, Group group, List<Part> parts, StoreDraft draft) {
+        if (!answered || now - answeredAt > CLOSE_NANOS || !areKept(parts, draft)) {
+            return 0;
+        }
+        Stock stock = stocks.get(group.slot());
+        if (stock == null) {
+            stock = new Stock(group.slot(), group.demand(), group.phase());
+            stocks.put(group.slot(), stock);
+            timers.set(stock, Exact.add(now, KEPT_NANOS));
+        }
+        int wanted = stock.isFor(group.demand(), group.phase())
+                ? stock.wanted(call, group.asked().size())
+                : 0;
+        if (wanted > 0) {
+            timers.remove(stock); // However long the call takes.
+        }
+        return wanted;
+    }
+
+    private static boolean areKept(List<Part> parts, StoreDraft draft) {
+        for (Part part : parts) {
+            Kind kind = draft.books.get(part.books()).kind();
+            if (kind != Kind.WINDOW && kind != Kind.BUCKET) {
+                return false;
+            }
+        }
+        return !parts.isEmpty();
+    }
+
+    /** Whether there may be something to take. */
+    boolean isSome() {
+        return !stocks.isEmpty();
+    }
+
+    /** A call was answered. */
+    void answered(long now) {
+        answered = true;
+        answeredAt = now;
+    }
+
+    /** The store granted so many more than stood and waited, or none. */
+    void granted(long now, Group group, int count, long atNanos) {
+        Standing ahead = Standing.ahead(group.slot(), group.demand(), group.phase(), atNanos, KEPT_NANOS);
+        Stock stock = stocks.get(group.slot());
+        if (stock != null) {
+            stock.granted(ahead, count);
+            timers.set(stock, Exact.add(now, KEPT_NANOS));
+        } else if (disposed && count > 0) {
+            news.returned(ahead, count);
+        }
+    }
+
+    /** Nobody wanted them in time. */
+    void due(Stock stock) {
+        forget(stock);
+        Standing standing = stock.standing();
+        int rest = stock.empty();
+        if (standing != null && rest > 0) {
+            news.returned(standing, rest);
+        }
+    }
+
+    void dispose() {
+        disposed = true;
+        new ArrayList<>(stocks.values()).forEach(this::due);
+    }
+
+    /** The store can't be told, or its books aren't those any more: what is left, or comes yet, counts as spent. */
+    void drop() {
+        new ArrayList<>(stocks.values()).forEach(stock -> {
+            forget(stock);
+            stock.empty();
+        });
+    }
+
+    private void forget(Stock stock) {
+        stocks.remove(stock.slot);
+        timers.remove(stock);
+        latest = null;
+    }
+}
