@@ -142,7 +142,7 @@ final class Admission {
             passes.carryOut(out);
             if (leaf != null) {
                 if (decided) {
-                    ticket.emit();
+                    tell(ticket);
                 } else {
                     passes.checkAlarm();
                 }
@@ -153,6 +153,13 @@ final class Admission {
             } else {
                 limits = limitsOf(ticket, keys);
             }
+        }
+    }
+
+    /** Whoever comes again as soon as it has got its permit doesn't get before others what a store granted for all of them. */
+    private void tell(Ticket decided) {
+        if (caller == null || !caller.decides() || !Emissions.later(decided)) {
+            decided.emit();
         }
     }
 

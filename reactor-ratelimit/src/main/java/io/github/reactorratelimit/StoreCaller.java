@@ -50,7 +50,7 @@ final class StoreCaller implements Runnable {
 
     /** A key was forgotten. */
     void forgot(Node node) {
-        sharing.stocks().drop();
+        sharing.stocks().drop(node);
         sharing.news().forget(node);
     }
 
@@ -62,8 +62,8 @@ final class StoreCaller implements Runnable {
     }
 
     /** Other limits are in force from now on. */
-    void limitsChanged() {
-        sharing.stocks().drop();
+    void limitsChanged(Node root) {
+        sharing.stocks().drop(root);
     }
 
     void dispose(long now) {
