@@ -158,7 +158,7 @@ final class Admission {
 
     /** Whoever comes again as soon as it has got its permit doesn't get before others what a store granted for all of them. */
     private void tell(Ticket decided) {
-        if (caller == null || !caller.decides() || !Emissions.later(decided)) {
+        if (decided.standing() == null || !Emissions.later(decided)) {
             decided.emit();
         }
     }

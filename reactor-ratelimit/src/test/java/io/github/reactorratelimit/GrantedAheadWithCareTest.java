@@ -9,6 +9,7 @@ import io.github.reactorratelimit.LimitStore.Batch;
 import io.github.reactorratelimit.LimitStore.Correction;
 import io.github.reactorratelimit.LimitStore.KeyState;
 import io.github.reactorratelimit.LimitStore.Kind;
+import io.github.reactorratelimit.LimitStore.Reply;
 import io.github.reactorratelimit.signal.Quota;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
@@ -231,5 +232,14 @@ class GrantedAheadWithCareTest {
                         - Arrays.stream(granted).min().orElseThrow())
                 .as("granted %s", Arrays.toString(granted))
                 .isLessThanOrEqualTo(2);
+    }
+
+    @Test
+    void a_reply_that_lacks_answers_is_a_lost_call() {
+        RateLimiter limiter = busy(spec());
+        acquire(limiter, 4, Demand.one());
+        store.open.remove().tryEmitValue(new Reply(HandStore.AT, List.of(store.state), List.of()));
+        assertThat(permits).hasSize(8);
+        assertThat(failures).hasSize(2).hasOnlyElementsOfType(LimiterUnavailableException.class);
     }
 }
