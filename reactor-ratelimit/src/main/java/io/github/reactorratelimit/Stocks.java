@@ -49,13 +49,13 @@ final class Stocks {
             }
             latest = stock;
         }
-        return stock.isFor(ticket.demand, ticket.phase) && !isHeldBack(slot.node) ? stock.take(now) : null;
+        return stock.isFor(ticket.demand, ticket.phase) && !isHeldBack(now, slot.node) ? stock.take(now) : null;
     }
 
-    /** Whether the store would count more than it did when it granted them: a ramp, or a quota that was learned since. */
-    private static boolean isHeldBack(Node leaf) {
+    /** Whether more is known by now than when the store granted them: a closing, a ramp, or a quota. */
+    private static boolean isHeldBack(long now, Node leaf) {
         for (Node node = leaf; node != null; node = node.parent) {
-            if (node.learned != null || (node.ramp != null && node.ramp.isOn())) {
+            if (node.gate.isClosed(now) || node.learned != null || (node.ramp != null && node.ramp.isOn())) {
                 return true;
             }
         }
@@ -65,7 +65,7 @@ final class Stocks {
     /** How many more to ask for than stand and wait. */
     int wanted(long now, long call, Group group, List<Part> parts, StoreDraft draft) {
         boolean close = answered && now - answeredAt <= CLOSE_NANOS;
-        if (!close || !areKept(parts, draft) || isHeldBack(group.slot().node)) {
+        if (!close || !areKept(parts, draft) || isHeldBack(now, group.slot().node)) {
             return 0;
         }
         Stock stock = stocks.get(group.slot());

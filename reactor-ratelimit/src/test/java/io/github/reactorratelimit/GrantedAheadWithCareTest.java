@@ -192,6 +192,22 @@ class GrantedAheadWithCareTest {
     }
 
     @Test
+    void nobody_gets_one_whose_key_was_closed_during_the_call() {
+        RateLimiter limiter = spec().build(store);
+        acquire(limiter, 1, Demand.one());
+        acquire(limiter, 3, Demand.one());
+        store.answer();
+        acquire(limiter, 2, Demand.one());
+        store.answer();
+        acquire(limiter, 1, Demand.one());
+        limiter.pause(Demand.one(), ofSeconds(3));
+        store.answer(); // With two ahead.
+        assertThat(permits).hasSize(6);
+        assertThat(store.latest().closings()).hasSize(1);
+        assertThat(store.latest().asks()).extracting(Ask::times).containsExactly(1);
+    }
+
+    @Test
     void a_key_that_is_reset_leaves_those_of_others_alone() {
         RateLimiter limiter = RateLimiter.named("keys")
                 .scope(Scope.by("user").limits(WINDOW))
