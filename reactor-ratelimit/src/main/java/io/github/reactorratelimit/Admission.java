@@ -156,7 +156,7 @@ final class Admission {
         }
     }
 
-    /** Whoever comes again as soon as it has got its permit doesn't get before others what a store granted for all of them. */
+    /** Whoever comes again as soon as it has its permit doesn't get before others what a store granted for all. */
     private void tell(Ticket decided) {
         if (decided.standing() == null || !Emissions.later(decided)) {
             decided.emit();

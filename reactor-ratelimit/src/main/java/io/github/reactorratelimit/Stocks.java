@@ -132,8 +132,8 @@ final class Stocks {
     }
 
     /**
-     * The store can't be told, or its books of this key aren't those any more: what is left below it, or comes yet, counts
-     * as spent.
+     * The store can't be told, or its books of this key aren't those any more: what is left below it, or comes yet,
+     * counts as spent.
      */
     void drop(Node key) {
         for (Stock stock : new ArrayList<>(stocks.values())) {

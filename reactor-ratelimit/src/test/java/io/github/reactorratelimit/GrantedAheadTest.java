@@ -126,7 +126,8 @@ class GrantedAheadTest {
         assertThat(store.batches).hasSize(calls + 1);
         assertThat(store.latest().asks()).isEmpty();
         // Of those that count from the end of the time for which they may be kept.
-        assertThat(store.latest().corrections()).containsExactly(new Correction(0, HandStore.AT + 5_000_000, 0, 0, used - 4));
+        assertThat(store.latest().corrections())
+                .containsExactly(new Correction(0, HandStore.AT + 5_000_000, 0, 0, used - 4));
         store.answer();
         acquire(limiter, 1);
         assertThat(store.batches).hasSize(calls + 2);

@@ -80,8 +80,9 @@ end
 ---------------------------------------------------------------------------------------------------------- kinds of limits
 
 -- Each kind reads its figures, loads and saves its state, and answers: room, how many of `times` fit; wait, until one fits
--- that doesn't now; left, what could be taken now; full, when it is full again (nil: never). What is kept for a while counts
--- from the end of it. It takes, corrects, and stops accruing from one time to another. Kinds are made when they are needed: most calls need one.
+-- that doesn't now; left, what could be taken now; full, when it is full again (nil: never). It takes, corrects, and stops
+-- accruing from one time to another. What is kept for a while is taken at the end of it. Kinds are made when they are
+-- needed: most calls need one.
 local makers = {}
 local kinds = setmetatable({}, { __index = function(made, name)
   local kind = makers[name]()
