@@ -112,7 +112,7 @@ final class Admission {
 
     /**
      * Lets a ticket ask: it rests first if it must, then is granted at once, waits, or is refused. What is decided at once
-     * is emitted before this returns.
+     * is emitted before this returns, or in turn where this thread is emitting grants of a store.
      *
      * @throws IllegalArgumentException if the demand lacks an attribute or names an unknown lane; then nothing happened
      */
@@ -145,7 +145,7 @@ final class Admission {
             passes.carryOut(out);
             if (leaf != null) {
                 if (decided) {
-                    ticket.emit();
+                    tell(ticket);
                 } else {
                     passes.checkAlarm();
                 }
@@ -156,6 +156,13 @@ final class Admission {
             } else {
                 limits = finder.limits(ticket, keys);
             }
+        }
+    }
+
+    /** Whoever comes again as soon as it has its permit doesn't get before others what a store granted for all. */
+    private void tell(Ticket decided) {
+        if (decided.standing() == null || !Emissions.later(decided)) {
+            decided.emit();
         }
     }
 

@@ -169,7 +169,7 @@ final class Controls {
                     passes.clock()::wallMillis);
         }
         if (caller != null) {
-            caller.limitsChanged();
+            caller.limitsChanged(tree.root);
         }
         turns.touchAll(now, tree.root);
         departures.failForbidden(now, tree.root);

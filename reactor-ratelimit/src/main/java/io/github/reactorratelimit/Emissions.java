@@ -27,6 +27,15 @@ final class Emissions {
         OF_THREAD.get().run(chain);
     }
 
+    /** Leaves a decided ticket until this thread has emitted those before it; false if it emits nothing now. */
+    static boolean later(Ticket ticket) {
+        Emissions here = OF_THREAD.get();
+        if (here.running) {
+            here.append(ticket);
+        }
+        return here.running;
+    }
+
     /** Leaves something to be done, once, when this thread has emitted all it has to; false if it emits nothing now. */
     static boolean afterwards(Runnable task) {
         Emissions here = OF_THREAD.get();

@@ -319,7 +319,7 @@ final class Sharing {
         if (stocks.isSome()) {
             asked.removeIf(one -> {
                 Ticket ticket = one.ticket();
-                Standing ahead = ticket.stage() == Stage.ASKED ? stocks.take(ticket) : null;
+                Standing ahead = ticket.stage() == Stage.ASKED ? stocks.take(now, ticket) : null;
                 if (ahead != null) {
                     verdicts.grant(now, ticket, ahead);
                 }
@@ -391,7 +391,7 @@ final class Sharing {
     /** The call is lost: what it asked for counts there as spent, and nobody here got it. */
     void lost(long now, StoreCall ended, Throwable why) {
         news.lost(ended);
-        stocks.drop();
+        stocks.drop(tree.root);
         failure = why;
         over |= disposed;
         if (mode == Mode.SHARED && !over) {

@@ -32,10 +32,10 @@ final class Stock extends Timed {
         return phase == how && (demand == wanted || demand.costs().equals(wanted.costs()));
     }
 
-    /** Where one more of them stands in the store's books; null if there is none. */
+    /** Where one more of them stands in the store's books; null if there is none, or it is too late for it. */
     @Nullable
-    Standing take() {
-        if (left == 0) {
+    Standing take(long now) {
+        if (left == 0 || dueAt <= now) {
             return null;
         }
         left--;
@@ -52,7 +52,7 @@ final class Stock extends Timed {
 
     void granted(Standing ahead, int count) {
         standing = ahead;
-        left = count;
+        left = Math.max(0, count);
     }
 
     /** How many are left, which nobody gets any more. */

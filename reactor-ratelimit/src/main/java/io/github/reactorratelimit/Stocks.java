@@ -36,7 +36,10 @@ final class Stocks {
 
     /** Where a permit that is there for this ticket stands in the store's books; null if it has to be asked for. */
     @Nullable
-    Standing take(Ticket ticket) {
+    Standing take(long now, Ticket ticket) {
+        if (ticket instanceof Inquiry) {
+            return null; // It wants the store's figures too.
+        }
         Stock stock = latest;
         Slot slot = ticket.place();
         if (stock == null || stock.slot != slot) {
@@ -46,12 +49,23 @@ final class Stocks {
             }
             latest = stock;
         }
-        return stock.isFor(ticket.demand, ticket.phase) ? stock.take() : null;
+        return stock.isFor(ticket.demand, ticket.phase) && !isHeldBack(now, slot.node) ? stock.take(now) : null;
+    }
+
+    /** Whether more is known by now than when the store granted them: a closing, a ramp, or a quota. */
+    private static boolean isHeldBack(long now, Node leaf) {
+        for (Node node = leaf; node != null; node = node.parent) {
+            if (node.gate.isClosed(now) || node.learned != null || (node.ramp != null && node.ramp.isOn())) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** How many more to ask for than stand and wait. */
     int wanted(long now, long call, Group group, List<Part> parts, StoreDraft draft) {
-        if (!answered || now - answeredAt > CLOSE_NANOS || !areKept(parts, draft)) {
+        boolean close = answered && now - answeredAt <= CLOSE_NANOS;
+        if (!close || !areKept(parts, draft) || isHeldBack(now, group.slot().node)) {
             return 0;
         }
         Stock stock = stocks.get(group.slot());
@@ -117,12 +131,17 @@ final class Stocks {
         new ArrayList<>(stocks.values()).forEach(this::due);
     }
 
-    /** The store can't be told, or its books aren't those any more: what is left, or comes yet, counts as spent. */
-    void drop() {
-        new ArrayList<>(stocks.values()).forEach(stock -> {
-            forget(stock);
-            stock.empty();
-        });
+    /**
+     * The store can't be told, or its books of this key aren't those any more: what is left below it, or comes yet,
+     * counts as spent.
+     */
+    void drop(Node key) {
+        for (Stock stock : new ArrayList<>(stocks.values())) {
+            if (stock.slot.node.above(key.depth) == key) {
+                forget(stock);
+                stock.empty();
+            }
+        }
     }
 
     private void forget(Stock stock) {

@@ -50,7 +50,7 @@ final class StoreCaller implements Runnable {
 
     /** A key was forgotten. */
     void forgot(Node node) {
-        sharing.stocks().drop();
+        sharing.stocks().drop(node);
         sharing.news().forget(node);
     }
 
@@ -62,8 +62,8 @@ final class StoreCaller implements Runnable {
     }
 
     /** Other limits are in force from now on. */
-    void limitsChanged() {
-        sharing.stocks().drop();
+    void limitsChanged(Node root) {
+        sharing.stocks().drop(root);
     }
 
     void dispose(long now) {
@@ -117,13 +117,19 @@ final class StoreCaller implements Runnable {
         call.subscription.update(sharing.store()
                 .decide(batch)
                 .subscribe(
-                        reply -> admission.passes().pass(now -> {
-                            if (sharing.ends(call)) {
-                                sharing.answered(now, call, reply);
-                            }
-                        }),
+                        reply -> admission.passes().pass(now -> answered(now, call, reply)),
                         error -> lost(call, error),
                         () -> lost(call, new IllegalStateException("the store gave no reply"))));
+    }
+
+    private void answered(long now, StoreCall call, LimitStore.Reply reply) {
+        if (sharing.ends(call)) {
+            try {
+                sharing.answered(now, call, reply);
+            } catch (RuntimeException e) { // A reply that isn't one: nobody else would ever tell those who are left.
+                sharing.lost(now, call, e);
+            }
+        }
     }
 
     private void lost(StoreCall call, Throwable why) {

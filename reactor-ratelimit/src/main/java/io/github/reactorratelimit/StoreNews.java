@@ -387,8 +387,13 @@ final class StoreNews {
     }
 
     private static void add(List<Correction> into, StoreDraft draft, Standing standing, Part part, long delta) {
-        if (draft.books.get(part.books()).kind() != LimitStore.Kind.FLIGHT && delta != 0) {
-            into.add(new Correction(part.books(), Exact.add(standing.at, part.transitNanos()), 0, 0, delta));
+        LimitStore.Kind kind = draft.books.get(part.books()).kind();
+        if (kind != LimitStore.Kind.FLIGHT && delta != 0) {
+            // A quota that was learned after the grant never gave it.
+            long base = kind == LimitStore.Kind.QUOTA
+                    ? standing.grantedAt
+                    : Exact.add(standing.at, part.transitNanos());
+            into.add(new Correction(part.books(), base, 0, 0, delta));
         }
     }
 

@@ -155,7 +155,7 @@ final class WaitingRoom {
             ticket.use(leaf);
         }
         entries.grant(now, ticket, leaf, lane); // Taken for here, so that no more is asked for than can be used.
-        Standing ahead = sharing.stocks().take(ticket);
+        Standing ahead = sharing.stocks().take(now, ticket);
         if (ahead != null) {
             ticket.standing(ahead);
             return true;

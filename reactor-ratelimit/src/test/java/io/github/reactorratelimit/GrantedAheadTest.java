@@ -4,30 +4,19 @@ import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.reactorratelimit.LimitStore.Answer;
 import io.github.reactorratelimit.LimitStore.Ask;
 import io.github.reactorratelimit.LimitStore.Batch;
 import io.github.reactorratelimit.LimitStore.Correction;
-import io.github.reactorratelimit.LimitStore.KeyState;
-import io.github.reactorratelimit.LimitStore.Reply;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import reactor.core.publisher.Mono;
-import reactor.core.publisher.Sinks;
 import reactor.test.scheduler.VirtualTimeScheduler;
 
 /** Callers who come in quick succession find permits that a store granted with those of the last call. */
 class GrantedAheadTest {
-
-    /** On the store's clock, which is none of ours. */
-    private static final long STORE = ofSeconds(1_000_000).toNanos();
 
     private static final Limit WINDOW = Limit.of(100_000, ofSeconds(10));
 
@@ -35,44 +24,6 @@ class GrantedAheadTest {
     private final HandStore store = new HandStore();
     private final List<Permit> permits = new ArrayList<>();
     private final List<Throwable> failures = new ArrayList<>();
-
-    /** Answers by hand; grants all that it is asked for. */
-    private static final class HandStore implements LimitStore {
-
-        private final ArrayDeque<Sinks.One<Reply>> open = new ArrayDeque<>();
-        private final List<Batch> batches = new ArrayList<>();
-
-        @Override
-        public Mono<Reply> decide(Batch batch) {
-            batches.add(batch);
-            Sinks.One<Reply> call = Sinks.one();
-            open.add(call);
-            return call.asMono();
-        }
-
-        @Override
-        public String key(Map<String, String> attributes) {
-            return attributes.toString();
-        }
-
-        @Override
-        public Terms terms() {
-            return new Terms(ofSeconds(5), ofSeconds(30), ofSeconds(1), 0);
-        }
-
-        Batch latest() {
-            return batches.get(batches.size() - 1);
-        }
-
-        void answer() {
-            Batch batch = latest();
-            List<KeyState> keys = Collections.nCopies(batch.keys().size(), new KeyState(0, 0, 0, 0, 0, 0, List.of()));
-            List<Answer> answers = batch.asks().stream()
-                    .map(ask -> new Answer(ask.times(), ask.ahead(), 0, -1, -1, -1, -1))
-                    .toList();
-            open.remove().tryEmitValue(new Reply(STORE, keys, answers));
-        }
-    }
 
     private RateLimiter limiter(Limit... limits) {
         return RateLimiter.named("busy").limit(limits).scheduler(() -> time).build(store);
@@ -175,7 +126,8 @@ class GrantedAheadTest {
         assertThat(store.batches).hasSize(calls + 1);
         assertThat(store.latest().asks()).isEmpty();
         // Of those that count from the end of the time for which they may be kept.
-        assertThat(store.latest().corrections()).containsExactly(new Correction(0, STORE + 5_000_000, 0, 0, used - 4));
+        assertThat(store.latest().corrections())
+                .containsExactly(new Correction(0, HandStore.AT + 5_000_000, 0, 0, used - 4));
         store.answer();
         acquire(limiter, 1);
         assertThat(store.batches).hasSize(calls + 2);
@@ -189,7 +141,7 @@ class GrantedAheadTest {
         busy(limiter);
         acquire(limiter, 2);
         permits.get(7).settle("requests", 0);
-        assertThat(store.latest().corrections()).containsExactly(new Correction(0, STORE + 5_000_000, 0, 0, -1));
+        assertThat(store.latest().corrections()).containsExactly(new Correction(0, HandStore.AT + 5_000_000, 0, 0, -1));
     }
 
     @Test
@@ -264,7 +216,7 @@ class GrantedAheadTest {
         RateLimiter limiter = limiter(WINDOW);
         busy(limiter);
         limiter.dispose();
-        assertThat(store.latest().corrections()).containsExactly(new Correction(0, STORE + 5_000_000, 0, 0, -2));
+        assertThat(store.latest().corrections()).containsExactly(new Correction(0, HandStore.AT + 5_000_000, 0, 0, -2));
         store.answer();
         assertThat(limiter.snapshot().timers()).isZero();
     }

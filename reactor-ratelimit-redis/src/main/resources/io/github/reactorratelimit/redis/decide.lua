@@ -81,7 +81,8 @@ end
 
 -- Each kind reads its figures, loads and saves its state, and answers: room, how many of `times` fit; wait, until one fits
 -- that doesn't now; left, what could be taken now; full, when it is full again (nil: never). It takes, corrects, and stops
--- accruing from one time to another. Kinds are made when they are needed: most calls need one.
+-- accruing from one time to another. What is kept for a while is taken at the end of it. Kinds are made when they are
+-- needed: most calls need one.
 local makers = {}
 local kinds = setmetatable({}, { __index = function(made, name)
   local kind = makers[name]()
@@ -163,8 +164,8 @@ function makers.window()
     return -1
   end
 
-  function window.take(limit, amount, transit)
-    change(limit, till_of(limit, now + transit), amount)
+  function window.take(limit, amount, transit, kept)
+    change(limit, till_of(limit, now + transit + kept), amount)
   end
 
   function window.correct(limit, base, counted, age, delta)
@@ -235,26 +236,26 @@ function makers.bucket()
     return digits(limit.arrival) .. ' ' .. digits(limit.rest)
   end
 
-  function bucket.wait(limit, cost)
+  function bucket.wait(limit, cost, kept)
     local early, rest = steps(limit, limit.burst - math.min(cost, limit.burst))
-    local at = limit.arrival - early
+    local at = math.max(limit.arrival, now + (kept or 0)) - early
     if limit.rest > rest then
       at = at + 1
     end
     return math.max(0, at - now)
   end
 
-  function bucket.room(limit, cost, times)
+  function bucket.room(limit, cost, times, kept)
     if cost > limit.burst then
-      return limit.borrows and bucket.wait(limit, cost) == 0 and 1 or 0
+      return limit.borrows and bucket.wait(limit, cost, kept) == 0 and 1 or 0
     end
     local fits, fails = 0, math.min(times, math.floor(limit.burst / cost)) + 1
-    if fails > 1 and bucket.wait(limit, (fails - 1) * cost) == 0 then
+    if fails > 1 and bucket.wait(limit, (fails - 1) * cost, kept) == 0 then
       return fails - 1
     end
     while fails - fits > 1 do
       local middle = math.floor((fits + fails) / 2)
-      if bucket.wait(limit, middle * cost) == 0 then
+      if bucket.wait(limit, middle * cost, kept) == 0 then
         fits = middle
       else
         fails = middle
@@ -267,7 +268,10 @@ function makers.bucket()
     return bucket.room(limit, 1, limit.burst)
   end
 
-  function bucket.take(limit, amount)
+  function bucket.take(limit, amount, _, kept)
+    if limit.arrival < now + kept then
+      limit.arrival, limit.rest = now + kept, 0
+    end
     move(limit, amount)
   end
 
@@ -748,7 +752,7 @@ local function decide(times, keys, parts)
   for _, part in ipairs(parts) do
     local limit = part.limit
     if granted > 0 then
-      limit.kind.take(limit, granted * part.cost, part.transit)
+      limit.kind.take(limit, granted * part.cost, part.transit, 0)
       limit.changed = true
     end
     if granted < times and limit.kind.room(limit, part.cost, 1) == 0 then
@@ -778,12 +782,12 @@ local function decide_ahead(ahead, kept, keys, parts)
   end
   for _, part in ipairs(parts) do
     local kind = part.limit.kind
-    if kind == kinds.quota or kind.room(part.limit, part.cost, 16 * ahead) < 16 * ahead then
+    if kind == kinds.quota or kind.room(part.limit, part.cost, 16 * ahead, kept) < 16 * ahead then
       return 0
     end
   end
   for _, part in ipairs(parts) do
-    part.limit.kind.take(part.limit, ahead * part.cost, part.transit + kept)
+    part.limit.kind.take(part.limit, ahead * part.cost, part.transit, kept)
     part.limit.changed = true
   end
   return ahead

@@ -144,6 +144,21 @@ class DecideScriptTest {
     }
 
     @Test
+    void a_bucket_takes_those_granted_ahead_at_the_end_of_the_time_for_which_they_are_kept() {
+        call().bucket(ROOT, 1_000, 100, 0, 1).ahead(10, 5_000).ask(10, 0).at(T, redis);
+        assertThat(call().bucket(ROOT, 1_000, 100, 0, 1).ask(1_000, 0).at(T + 5_000, redis))
+                .endsWith(990L, 100L, 1L, 1L);
+        redis.flushall();
+        // By then a hundred times as many would be due as it holds.
+        assertThat(call().bucket(ROOT, 100, 0, 1, 2)
+                        .ahead(1, 5_000)
+                        .ask(1, 0)
+                        .ask(100, 0)
+                        .at(T, redis))
+                .endsWith(1L, 0L, 0L, 0L, 0L, 99L, 0L, 1L, 1L, 1L);
+    }
+
+    @Test
     void nothing_is_granted_ahead_of_a_key_that_opens_again_or_of_a_limit_that_is_spent() {
         call().window(ROOT, 1_000, SECOND).close(ROOT, 1, T).at(T, redis);
         assertThat(call().window(ROOT, 1_000, SECOND).ahead(1, 0).ask(1, 0).at(T + 1, redis))
