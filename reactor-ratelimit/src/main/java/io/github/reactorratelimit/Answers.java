@@ -150,6 +150,9 @@ final class Answers {
             if (counts) {
                 hearing.hearAll(now, ticket, signals, throttles, pauseNanos, random);
             }
+            if (corrected) {
+                entries.notice(now, ticket);
+            }
             out = passes.finish(now);
         }
         Throttle.log(settings.name(), throttles);

@@ -159,7 +159,7 @@ final class CalendarMeter extends Meter {
     @Override
     void settle(long now, long delta, Booking booking) {
         advance(now);
-        long counted = booking.phase == Phase.UNSENT ? booking.at : booking.sentAt;
+        long counted = booking.countsFrom();
         if (counted >= countsSince) {
             used = Math.max(0, Exact.add(used, delta));
         }

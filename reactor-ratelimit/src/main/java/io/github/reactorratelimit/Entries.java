@@ -79,9 +79,14 @@ final class Entries {
     boolean settle(long now, Ticket ticket, String unit, long actual) {
         boolean first = correct(now, ticket, unit, actual);
         if (first) {
-            turns.notice(now, ticket.place().node);
+            notice(now, ticket);
         }
         return first;
+    }
+
+    /** Whose turn it is may have changed with what became of a permit. */
+    void notice(long now, Ticket ticket) {
+        turns.notice(now, ticket.place().node);
     }
 
     /** As {@link #settle}, by somebody who has more to change before anybody's turn is looked at. */

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -111,6 +112,19 @@ class EstimatedCostsTest {
         events.tryEmitComplete();
         time.advanceTimeBy(ofSeconds(7));
         assertThat(limiter.tryAcquire().allowed()).isTrue();
+    }
+
+    @Test
+    void several_answers_in_one_that_cost_less_serve_those_who_wait_though_a_head_came_before() {
+        RateLimiter limiter = limiter(Limit.bucket(5, 1, ofMinutes(1)));
+        BarePermit batch =
+                (BarePermit) limiter.tryAcquire(Demand.one().cost(5)).permit();
+        Disposable next =
+                limiter.use(source -> tokens(0), permit -> Mono.never()).subscribe();
+        assertThat(limiter.snapshot().waiting()).isOne();
+        batch.admission.answers().hearAll(batch, List.of(RateLimitSignal.none(200)), 3, 0);
+        assertThat(limiter.snapshot().waiting()).isZero();
+        next.dispose();
     }
 
     @Test
