@@ -116,6 +116,7 @@ final class ScriptWords {
         word(name + ":" + micros + "+" + rest + "/" + rate + lane);
         word("bucket");
         words(burst, micros, rest.longValueExact(), rate.longValueExact(), books.initial(), books.borrows() ? 1 : 0);
+        word(up(books.spanNanos()));
     }
 
     private void ask(Ask ask) {
