@@ -2,6 +2,9 @@ package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.Booking.Phase;
 import io.github.reactorratelimit.Ticket.Stage;
+import io.github.reactorratelimit.signal.RateLimitSignal;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** What becomes of a permit, entered in the books of all keys of its path; under the monitor. */
@@ -104,6 +107,25 @@ final class Entries {
             }
         }
         return first;
+    }
+
+    /**
+     * Who was refused counts as a request and used nothing else, neither tokens nor money: of those limits that never
+     * refill, or not before the end of a month, refusals would leave nothing. What comes within an answer is no refusal.
+     *
+     * @return the units that come back
+     */
+    List<String> save(long now, Ticket ticket, RateLimitSignal signal) {
+        if (!signal.throttled() || signal.status() < 400) {
+            return List.of();
+        }
+        List<String> saved = new ArrayList<>(2);
+        for (String unit : ticket.demand.units()) {
+            if (correct(now, ticket, unit, 0)) {
+                saved.add(unit);
+            }
+        }
+        return saved;
     }
 
     /** The permit ended, and perhaps is given back as if it had never been taken. */
