@@ -10,6 +10,9 @@ import org.jspecify.annotations.Nullable;
 /** What becomes of a permit, entered in the books of all keys of its path; under the monitor. */
 final class Entries {
 
+    /** The first status of responses that are no answers. */
+    private static final int REFUSAL = 400;
+
     private final Turns turns;
     private final Generations generations;
     /** What a store is still to be told; null if there is none. */
@@ -111,12 +114,16 @@ final class Entries {
 
     /**
      * Who was refused counts as a request and used nothing else, neither tokens nor money: of those limits that never
-     * refill, or not before the end of a month, refusals would leave nothing. What comes within an answer is no refusal.
+     * refill, or not before the end of a month, refusals would leave nothing. What comes within an answer, after its head,
+     * is no refusal.
      *
      * @return the units that come back
      */
     List<String> save(long now, Ticket ticket, RateLimitSignal signal) {
-        if (!signal.throttled() || signal.status() < 400) {
+        boolean first = ticket.tells() == Ticket.Tells.NOTHING
+                ? !ticket.heardOf
+                : ticket.stage() == Stage.HELD && ticket.phase != Phase.HEADED;
+        if (!first || !signal.throttled() || signal.status() < REFUSAL) {
             return List.of();
         }
         List<String> saved = new ArrayList<>(2);

@@ -187,7 +187,8 @@ public final class Fallback implements PermitSource {
             }
             if (source instanceof RateLimitOperator operator) {
                 Admission admission = operator.admission();
-                return new Patience(nanos, admission::now, () -> admission.clock().scheduler());
+                return new Patience(
+                        nanos, admission::now, () -> admission.clock().scheduler());
             }
         }
         return new Patience(nanos, () -> Schedulers.parallel().now(TimeUnit.NANOSECONDS), Schedulers::parallel);

@@ -41,8 +41,8 @@ final class Refusals {
     }
 
     static RateLimitedException noAnswer(PermitSource source, long waitedNanos) {
-        String why = source + " gave no permit within " + Duration.ofNanos(waitedNanos)
-                + ", which is the longest allowed.";
+        String why =
+                source + " gave no permit within " + Duration.ofNanos(waitedNanos) + ", which is the longest allowed.";
         return new RateLimitedException(String.valueOf(source), List.of(), why, null, null, null);
     }
 

@@ -404,9 +404,7 @@ final class StoreNews {
 
     private static void add(List<Correction> into, StoreDraft draft, Standing standing, Part part, long delta) {
         if (draft.books.get(part.books()).kind() != LimitStore.Kind.FLIGHT && delta != 0) {
-            long base = draft.isBucket(part.books())
-                    ? standing.grantedAt
-                    : Exact.add(standing.at, part.transitNanos());
+            long base = draft.isBucket(part.books()) ? standing.grantedAt : Exact.add(standing.at, part.transitNanos());
             into.add(new Correction(part.books(), base, 0, 0, delta));
         }
     }

@@ -202,7 +202,9 @@ class BucketMeterTest {
             first.refund();
             assertThat(books.available()).as("and comes back as it went").isEqualTo(10);
             books.take(5).settle(1_005);
-            assertThat(books.available()).as("which is no bound in any honest case").isEqualTo(-995);
+            assertThat(books.available())
+                    .as("which is no bound in any honest case")
+                    .isEqualTo(-995);
         }
     }
 

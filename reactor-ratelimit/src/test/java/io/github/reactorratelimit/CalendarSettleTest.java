@@ -125,7 +125,9 @@ class CalendarSettleTest {
         Instant end = from.plusSeconds(hours * 3_600);
         assertThat(wall.meter.readyAt(wall.now, 1)).isEqualTo(wall.at(end.plusSeconds(1)).now);
         assertThat(wall.at(end.plusMillis(999)).left()).isEqualTo(-500);
-        assertThat(wall.at(end.plusSeconds(1)).left()).as("a debt ends with its period").isEqualTo(1_000);
+        assertThat(wall.at(end.plusSeconds(1)).left())
+                .as("a debt ends with its period")
+                .isEqualTo(1_000);
     }
 
     @ParameterizedTest

@@ -118,8 +118,7 @@ class EstimatedCostsTest {
     @Test
     void several_answers_in_one_that_cost_less_serve_those_who_wait_though_a_head_came_before() {
         RateLimiter limiter = limiter(Limit.bucket(5, 1, ofMinutes(1)));
-        BarePermit batch =
-                (BarePermit) limiter.tryAcquire(Demand.one().cost(5)).permit();
+        BarePermit batch = (BarePermit) limiter.tryAcquire(Demand.one().cost(5)).permit();
         Disposable next =
                 limiter.use(source -> tokens(0), permit -> Mono.never()).subscribe();
         assertThat(limiter.snapshot().waiting()).isOne();
@@ -160,6 +159,30 @@ class EstimatedCostsTest {
         assertThat(settled)
                 .containsExactly(
                         "tokens 1000 -> 0", "micro-dollars 4000 -> 0", "tokens 1000 -> 0", "micro-dollars 4000 -> 0");
+    }
+
+    @Test
+    void an_overload_that_a_stream_tells_after_its_first_piece_leaves_it_charged() {
+        RateLimiter limiter = limiter(Limit.total(10_000).unit(PriceTable.UNIT));
+        Sinks.Many<String> events = Sinks.many().unicast().onBackpressureBuffer();
+        limiter.<String>useMany(
+                        source -> Demand.one().cost(PriceTable.UNIT, 100),
+                        permit -> events.asFlux().doOnNext(event -> {
+                            if (event.equals("overloaded")) {
+                                permit.hear(
+                                        RateLimitSignal.of(529).throttled(true).build());
+                            }
+                        }))
+                .subscribe();
+        events.tryEmitNext("piece");
+        events.tryEmitNext("overloaded");
+        events.tryEmitComplete();
+        assertThat(available(limiter, 0)).isEqualTo(9_900);
+        Permit bare =
+                limiter.tryAcquire(Demand.one().cost(PriceTable.UNIT, 100)).permit();
+        bare.hear(RateLimitSignal.none(200));
+        bare.complete(RateLimitSignal.of(529).throttled(true).build());
+        assertThat(available(limiter, 0)).isEqualTo(9_800);
     }
 
     @Test

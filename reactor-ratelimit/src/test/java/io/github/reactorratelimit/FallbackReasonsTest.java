@@ -87,7 +87,12 @@ class FallbackReasonsTest {
                 }
                 yield limiter.calls().failFast();
             }
-            case RETRIES -> wire.then(500).then(500).on(limiter().build().calls()).idempotent(true).retry(policy());
+            case RETRIES ->
+                wire.then(500)
+                        .then(500)
+                        .on(limiter().build().calls())
+                        .idempotent(true)
+                        .retry(policy());
             case REFUSALS -> {
                 for (int i = 0; i < 30; i++) {
                     wire.then(429, "Retry-After", "0");
@@ -126,8 +131,8 @@ class FallbackReasonsTest {
     @EnumSource(Way.class)
     void alone_it_makes_a_call_go_on(Way way) {
         Set<Reason> others = EnumSet.complementOf(EnumSet.of(way.reason));
-        Fallback choice = PermitSource.firstWithin(ofHours(9), failing(way), cheap)
-                .without(others.toArray(Reason[]::new));
+        Fallback choice =
+                PermitSource.firstWithin(ofHours(9), failing(way), cheap).without(others.toArray(Reason[]::new));
         assertThat(call(choice, way).getReceivedOnNext()).containsExactly("cheap");
     }
 

@@ -120,8 +120,8 @@ class ForeignSourceTest {
     @Test
     void as_the_last_resort_it_is_waited_for_as_long_as_the_demand_allows() {
         Permit other = free.tryAcquire().permit();
-        TestSubscriber<String> call =
-                ask(PermitSource.firstWithin(ofSeconds(2), deaf, free), Demand.one().maxWait(ofSeconds(5)));
+        TestSubscriber<String> call = ask(
+                PermitSource.firstWithin(ofSeconds(2), deaf, free), Demand.one().maxWait(ofSeconds(5)));
         pass(ofMillis(6_999));
         assertThat(call.isTerminated()).isFalse();
         pass(ofMillis(1));

@@ -675,7 +675,8 @@ final class Model {
             if (signal.cost() == 0) {
                 costs(demand, Limit.REQUESTS, 0);
             }
-            if (signal.throttled() && signal.status() >= 400) {
+            boolean first = demand.isBare() ? !demand.heard : demand.isUnanswered();
+            if (first && signal.throttled() && signal.status() >= 400) {
                 demand.asked.units().forEach(unit -> costs(demand, unit, 0));
             }
             answer(demand, List.of(signal), pauseNanos);

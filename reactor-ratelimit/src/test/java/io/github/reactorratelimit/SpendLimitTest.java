@@ -37,7 +37,10 @@ class SpendLimitTest {
     private final RateLimiter limiter = RateLimiter.named("chat")
             .limit(Limit.total(DOLLAR).unit(PriceTable.UNIT), Limit.inFlight(20))
             .scope(Scope.by("model")
-                    .limit("large", Limit.of(60, ofMinutes(1)), Limit.of(30_000, ofMinutes(1)).unit("tokens"))
+                    .limit(
+                            "large",
+                            Limit.of(60, ofMinutes(1)),
+                            Limit.of(30_000, ofMinutes(1)).unit("tokens"))
                     .limit("small", Limit.bucket(40, 10, ofSeconds(1))))
             .scheduler(() -> time)
             .jitter(0)
@@ -84,7 +87,8 @@ class SpendLimitTest {
     private Flux<String> stream(Exchange attempt, String name, long prompt, long most, double overrun) {
         int end = random.nextInt(10);
         if (end == 0) {
-            attempt.hear(RateLimitSignal.of(429).throttled(true).delay(ofMillis(200)).build());
+            attempt.hear(
+                    RateLimitSignal.of(429).throttled(true).delay(ofMillis(200)).build());
             attempt.settle(PriceTable.UNIT, 0);
             return Flux.error(new IllegalStateException("refused"));
         }
@@ -190,7 +194,10 @@ class SpendLimitTest {
                 })
                 .subscribe();
         assertThat(attempts.get(0).source()).as("the first is closed").isEqualTo(keys.get(1));
-        assertThat(any.acquire(demand.cost("tokens", 700)).map(permit -> "granted").onErrorReturn("never").block())
+        assertThat(any.acquire(demand.cost("tokens", 700))
+                        .map(permit -> "granted")
+                        .onErrorReturn("never")
+                        .block())
                 .as("none ever has so much")
                 .isEqualTo("never");
     }

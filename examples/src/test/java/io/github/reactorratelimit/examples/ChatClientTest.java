@@ -85,7 +85,8 @@ class ChatClientTest {
         ChatService service = rules().fault(Fault.nth(1, ChatError.INSUFFICIENT_QUOTA.reply(ChatDialect.OPENAI)))
                 .service();
         try (RateLimitedServer server = service.start()) {
-            ChatClient client = client(server, ChatClient.limits(MODELS, 1, spend).build());
+            ChatClient client =
+                    client(server, ChatClient.limits(MODELS, 1, spend).build());
             StepVerifier.create(client.ask(SHORT).map(Answer::model))
                     .expectNext("deepseek")
                     .expectComplete()
@@ -108,14 +109,15 @@ class ChatClientTest {
     }
 
     private void spentIsWhatIsGone(RateLimiter limiter) {
-        long spent = spend.microDollars().values().stream().mapToLong(Long::longValue).sum();
+        long spent = spend.microDollars().values().stream()
+                .mapToLong(Long::longValue)
+                .sum();
         assertThat(left(limiter)).isEqualTo(1_000_000 - spent);
     }
 
     @Test
     void a_stream_that_is_cut_off_is_charged_with_the_most_that_it_can_have_cost() {
-        ChatService service = rules().faultInStream(
-                        2, Fault.nth(3, ChatError.SERVER_ERROR.reply(ChatDialect.OPENAI)))
+        ChatService service = rules().faultInStream(2, Fault.nth(3, ChatError.SERVER_ERROR.reply(ChatDialect.OPENAI)))
                 .service();
         try (RateLimitedServer server = service.start()) {
             RateLimiter limiter = ChatClient.limits(MODELS, 1, spend).build();
@@ -269,7 +271,8 @@ class ChatClientTest {
         ChatService service = rules().fault(Fault.nth(1, ChatError.INVALID_API_KEY.reply(ChatDialect.OPENAI)))
                 .service();
         try (RateLimitedServer server = service.start()) {
-            ChatClient client = client(server, ChatClient.limits(MODELS, 1, spend).build());
+            ChatClient client =
+                    client(server, ChatClient.limits(MODELS, 1, spend).build());
             assertThat(client.ask(SHORT).map(Answer::model).block(ofSeconds(20)))
                     .isEqualTo("deepseek");
         }

@@ -80,8 +80,10 @@ class CorrectionsTest {
         for (int seed = 0; seed < 10; seed++) {
             redis.flushall();
             VirtualTimeScheduler time = VirtualTimeScheduler.create();
-            RateLimiter memory =
-                    RateLimiter.named("memory").limit(limit.unit("tokens")).scheduler(() -> time).build();
+            RateLimiter memory = RateLimiter.named("memory")
+                    .limit(limit.unit("tokens"))
+                    .scheduler(() -> time)
+                    .build();
             Random random = new Random(seed);
             List<Out> out = new ArrayList<>();
             for (int i = 0; i < 300; i++) {

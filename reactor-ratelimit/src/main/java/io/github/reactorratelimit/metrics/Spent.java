@@ -9,6 +9,7 @@ final class Spent {
 
     /** What somebody took for a cost may be any figure, and sums of those must not overflow. */
     private final DoubleAdder sum;
+
     private final Gauge gauge;
 
     Spent(RateLimitMetrics metrics, Tags tags) {
@@ -27,6 +28,6 @@ final class Spent {
     }
 
     void add(long cost) {
-        sum.add(cost);
+        sum.add((double) cost);
     }
 }
