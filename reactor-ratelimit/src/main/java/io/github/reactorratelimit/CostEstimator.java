@@ -12,9 +12,8 @@ import java.util.Objects;
  * <p>It is for quotas that count what was really used. Where a server counts the bound itself on arrival (prompt and
  * {@code max_tokens}), ask for the bound and settle nothing.
  *
- * <p>Defaults: the bound itself until {@value #LEAST_SAMPLES} calls of a key are known; a call weighs 1/16, and costs a hundred times
- * its bound at most, whatever figure is told. The 1,000 keys
- * used last are remembered. Thread-safe; nothing blocks for longer than a look into a map.
+ * <p>Defaults: the bound itself until {@value #LEAST_SAMPLES} calls of a key are known; a call weighs 1/16, and costs a
+ * hundred times its bound at most, whatever figure is told. The 1,000 keys used last are remembered. Thread-safe; nothing blocks for longer than a look into a map.
  */
 public final class CostEstimator {
 

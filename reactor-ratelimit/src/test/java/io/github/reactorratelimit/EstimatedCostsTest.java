@@ -178,6 +178,7 @@ class EstimatedCostsTest {
         events.tryEmitNext("overloaded");
         events.tryEmitComplete();
         assertThat(available(limiter, 0)).isEqualTo(9_900);
+        time.advanceTimeBy(ofMinutes(1));
         Permit bare =
                 limiter.tryAcquire(Demand.one().cost(PriceTable.UNIT, 100)).permit();
         bare.hear(RateLimitSignal.none(200));
