@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -90,7 +91,7 @@ class SettleRaceTest {
                     .subscribe();
             boolean ends = i % 2 == 0;
             both(call::dispose, () -> {
-                attempt.get().settle("money", 30);
+                Objects.requireNonNull(attempt.get()).settle("money", 30);
                 if (ends) {
                     answer.tryEmitValue("answer");
                 }
@@ -113,7 +114,7 @@ class SettleRaceTest {
                     })
                     .subscribe();
             long actual = i % 2 == 0 ? 30 : Long.MAX_VALUE;
-            both(call::dispose, () -> attempt.get().settle("money", actual));
+            both(call::dispose, () -> Objects.requireNonNull(attempt.get()).settle("money", actual));
             assertThat(left(1)).isEqualTo(BUDGET);
             assertThat(left(2)).isEqualTo(BUDGET);
             assertThat(left(0)).isOne();
