@@ -92,6 +92,7 @@ final class Answers {
         Finding others;
         boolean counts;
         boolean free = false;
+        List<String> saved = List.of();
         long heldNanos = 0;
         Ending ending = null;
         synchronized (passes) {
@@ -100,7 +101,11 @@ final class Answers {
             if (ticket.stage() == Stage.HELD || !release) {
                 // The server did not count it, as GitHub doesn't count a 304.
                 free = signal.cost() == 0 && entries.correct(now, ticket, Limit.REQUESTS, 0);
+                saved = entries.save(now, ticket, signal);
                 throttle = hearing.hear(now, ticket, signal, pauseNanos, random);
+                if (!saved.isEmpty()) {
+                    entries.notice(now, ticket);
+                }
             }
             others = hearing.others().take();
             if (release) {
@@ -119,6 +124,9 @@ final class Answers {
             }
             if (free) {
                 herald.settled(ticket, Limit.REQUESTS, 0);
+            }
+            for (String unit : saved) {
+                herald.settled(ticket, unit, 0);
             }
             passes.tellNews();
             herald.released(ticket, heldNanos, ending);
@@ -149,6 +157,9 @@ final class Answers {
             }
             if (counts) {
                 hearing.hearAll(now, ticket, signals, throttles, pauseNanos, random);
+            }
+            if (corrected) {
+                entries.notice(now, ticket);
             }
             others = hearing.others().take();
             out = passes.finish(now);

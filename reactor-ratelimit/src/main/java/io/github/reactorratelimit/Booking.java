@@ -24,4 +24,9 @@ abstract class Booking extends Timed {
     long sentAt;
     /** The limiter's generation when it was granted: which closings it cannot have known, and which books it is not in. */
     long generation;
+
+    /** Since when it counts, as far as is known. */
+    final long countsFrom() {
+        return phase == Phase.UNSENT ? at : sentAt;
+    }
 }

@@ -33,7 +33,9 @@ final class BucketMeter extends Meter {
 
     @Override
     void settle(long now, long delta, Booking booking) {
-        spacing.settle(now, delta);
+        if (delta > 0 || !spacing.wasFullAfter(now, booking.countsFrom())) {
+            spacing.settle(now, delta);
+        }
     }
 
     @Override

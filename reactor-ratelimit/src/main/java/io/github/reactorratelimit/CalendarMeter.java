@@ -35,6 +35,8 @@ final class CalendarMeter extends Meter {
     private long leftMillis = Long.MIN_VALUE;
 
     private long leftUsed;
+    /** Since when what was taken counted in it, in limiter time. */
+    private long leftSince;
     /** When it was left, in limiter time. */
     private long leftAt;
 
@@ -65,6 +67,7 @@ final class CalendarMeter extends Meter {
         boolean back = wallMillis < startMillis;
         long left = startMillis;
         long usedThere = used;
+        long since = countsSince;
         begin(now, wallMillis, back ? wallMillis : wallMillis - MARGIN_MILLIS);
         boolean known = startMillis == leftMillis;
         long before = known ? leftUsed : 0;
@@ -76,6 +79,7 @@ final class CalendarMeter extends Meter {
         }
         leftMillis = left;
         leftUsed = usedThere;
+        leftSince = since;
         leftAt = now;
     }
 
@@ -159,9 +163,12 @@ final class CalendarMeter extends Meter {
     @Override
     void settle(long now, long delta, Booking booking) {
         advance(now);
-        long counted = booking.phase == Phase.UNSENT ? booking.at : booking.sentAt;
+        long counted = booking.countsFrom();
         if (counted >= countsSince) {
             used = Math.max(0, Exact.add(used, delta));
+        }
+        if (counted >= leftSince && counted < leftAt) {
+            leftUsed = Math.max(0, Exact.add(leftUsed, delta)); // The clock may go back there.
         }
         forget(now);
         if (isRecent(now, counted)) {
@@ -197,6 +204,7 @@ final class CalendarMeter extends Meter {
             enterPeriodOf(other);
             leftMillis = other.leftMillis;
             leftUsed = other.leftUsed;
+            leftSince = other.leftSince;
             leftAt = other.leftAt;
         } else {
             long wallMillis = wall.applyAsLong(now);
@@ -227,6 +235,7 @@ final class CalendarMeter extends Meter {
             carried = Exact.add(carried, calendarOther.carried);
             if (calendarOther.leftMillis == leftMillis) {
                 leftUsed = Exact.add(leftUsed, calendarOther.leftUsed);
+                leftSince = Math.min(leftSince, calendarOther.leftSince);
             }
         }
     }

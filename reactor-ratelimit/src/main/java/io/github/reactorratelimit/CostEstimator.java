@@ -12,14 +12,15 @@ import java.util.Objects;
  * <p>It is for quotas that count what was really used. Where a server counts the bound itself on arrival (prompt and
  * {@code max_tokens}), ask for the bound and settle nothing.
  *
- * <p>Defaults: the bound itself until {@value #LEAST_SAMPLES} calls of a key are known; a call weighs 1/16. The 1,000 keys
- * used last are remembered. Thread-safe; nothing blocks for longer than a look into a map.
+ * <p>Defaults: the bound itself until {@value #LEAST_SAMPLES} calls of a key are known; a call weighs 1/16, and costs a
+ * hundred times its bound at most, whatever figure is told. The 1,000 keys used last are remembered. Thread-safe; nothing blocks for longer than a look into a map.
  */
 public final class CostEstimator {
 
     private static final int LEAST_SAMPLES = 5;
     private static final int MOST_KEYS = 1_000;
     private static final double WEIGHT = 1.0 / 16;
+    private static final double MOST_BOUNDS = 100;
 
     private final Map<String, Usage> usages = new LinkedHashMap<>(16, 0.75f, true) {
         private static final long serialVersionUID = 1L;
@@ -92,7 +93,8 @@ public final class CostEstimator {
         /** A call cost more than its bound, so that it is only a guess. */
         private boolean exceeded;
 
-        void add(double share) {
+        void add(double told) {
+            double share = Math.min(told, MOST_BOUNDS);
             exceeded |= share > 1;
             samples = Math.min(samples + 1, Integer.MAX_VALUE - 1);
             double weight = Math.max(WEIGHT, 1.0 / samples); // The first calls weigh alike.

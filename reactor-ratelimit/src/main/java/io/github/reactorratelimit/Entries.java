@@ -2,10 +2,16 @@ package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.Booking.Phase;
 import io.github.reactorratelimit.Ticket.Stage;
+import io.github.reactorratelimit.signal.RateLimitSignal;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** What becomes of a permit, entered in the books of all keys of its path; under the monitor. */
 final class Entries {
+
+    /** The first status of responses that are no answers. */
+    private static final int REFUSAL = 400;
 
     private final Turns turns;
     private final Generations generations;
@@ -79,9 +85,14 @@ final class Entries {
     boolean settle(long now, Ticket ticket, String unit, long actual) {
         boolean first = correct(now, ticket, unit, actual);
         if (first) {
-            turns.notice(now, ticket.place().node);
+            notice(now, ticket);
         }
         return first;
+    }
+
+    /** Whose turn it is may have changed with what became of a permit. */
+    void notice(long now, Ticket ticket) {
+        turns.notice(now, ticket.place().node);
     }
 
     /** As {@link #settle}, by somebody who has more to change before anybody's turn is looked at. */
@@ -99,6 +110,29 @@ final class Entries {
             }
         }
         return first;
+    }
+
+    /**
+     * Who was refused counts as a request and used nothing else, neither tokens nor money: of those limits that never
+     * refill, or not before the end of a month, refusals would leave nothing. What comes within an answer, after its head,
+     * is no refusal.
+     *
+     * @return the units that come back
+     */
+    List<String> save(long now, Ticket ticket, RateLimitSignal signal) {
+        boolean first = ticket.tells() == Ticket.Tells.NOTHING
+                ? !ticket.heardOf
+                : ticket.stage() == Stage.HELD && ticket.phase != Phase.HEADED;
+        if (!first || !signal.throttled() || signal.status() < REFUSAL) {
+            return List.of();
+        }
+        List<String> saved = new ArrayList<>(2);
+        for (String unit : ticket.demand.units()) {
+            if (correct(now, ticket, unit, 0)) {
+                saved.add(unit);
+            }
+        }
+        return saved;
     }
 
     /** The permit ended, and perhaps is given back as if it had never been taken. */

@@ -10,7 +10,6 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiFunction;
-import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -28,7 +27,8 @@ import reactor.core.scheduler.Schedulers;
  * <p>The longest wait bounds what a call waits in all before the last resort: in line, for scopes to open, and between its
  * attempts, at all sources together. It does not bound the calls themselves; for that there is the attempt timeout. The
  * last resort, the source that would have had a permit first, is asked only if one was left for its wait and none served,
- * and waits as long as its demand allows. A choice among the sources stands for its own sources, with its own reasons; of
+ * and waits as long as its demand allows. A source of a user's own that has not answered by then is left too, whatever it
+ * makes of the {@link Demand#maxWait} that it is told; a permit that it gives later goes back. A choice among the sources stands for its own sources, with its own reasons; of
  * two longest waits the outer one holds.
  *
  * <p>Immutable and thread-safe. Defaults: every {@link Reason} makes a call go on. Cancelling cancels the call under way;
@@ -168,27 +168,30 @@ public final class Fallback implements PermitSource {
     }
 
     // A Mono stays one: what gathers the elements of a Flux loses a permit that a cancel overtakes.
-    private <T> Publisher<T> walk(BiFunction<PermitSource, @Nullable Patience, Publisher<T>> asking, boolean single) {
+    private <T> Publisher<T> walk(BiFunction<PermitSource, Patience, Publisher<T>> asking, boolean single) {
         return single
                 ? Mono.defer(() -> Mono.from(new Walk<>(asking, true).from(0)))
                 : Flux.defer(() -> new Walk<>(asking, false).from(0));
     }
 
-    /** The time that the first limiter among the sources goes by. */
-    private LongSupplier clock() {
+    /** By the time of the first limiter among the sources. */
+    private Patience patience() {
+        long nanos = Exact.nanos(maxWait);
         for (Choice choice : choices) {
             PermitSource source = choice.source;
             while (source instanceof AskingSource view) {
                 source = view.source();
             }
             if (source instanceof RateLimiter limiter) {
-                return () -> Exact.nanos(limiter.time());
+                source = limiter.calls();
             }
             if (source instanceof RateLimitOperator operator) {
-                return () -> operator.admission().now();
+                Admission admission = operator.admission();
+                return new Patience(
+                        nanos, admission::now, () -> admission.clock().scheduler());
             }
         }
-        return () -> Schedulers.parallel().now(TimeUnit.NANOSECONDS);
+        return new Patience(nanos, () -> Schedulers.parallel().now(TimeUnit.NANOSECONDS), Schedulers::parallel);
     }
 
     @Override
@@ -200,14 +203,14 @@ public final class Fallback implements PermitSource {
     /** One call on its way from source to source. */
     private final class Walk<T> {
 
-        private final BiFunction<PermitSource, @Nullable Patience, Publisher<T>> asking;
+        private final BiFunction<PermitSource, Patience, Publisher<T>> asking;
         private final boolean single;
-        private final Patience patience = new Patience(Exact.nanos(maxWait), clock());
+        private final Patience patience = patience();
         private final List<Throwable> failures = new ArrayList<>();
         private @Nullable PermitSource nearest;
         private long nearestAt = Exact.NEVER;
 
-        Walk(BiFunction<PermitSource, @Nullable Patience, Publisher<T>> asking, boolean single) {
+        Walk(BiFunction<PermitSource, Patience, Publisher<T>> asking, boolean single) {
             this.asking = asking;
             this.single = single;
         }
@@ -251,7 +254,8 @@ public final class Fallback implements PermitSource {
             }
             tell(error, choice.source, last);
             failures.add(error);
-            Publisher<T> asked = asking.apply(last, null);
+            patience.turnTo(false, false);
+            Publisher<T> asked = asking.apply(last, patience);
             return single
                     ? Mono.from(asked).onErrorResume(end -> Mono.from(failed(end)))
                     : Flux.from(asked).onErrorResume(this::failed);

@@ -201,9 +201,10 @@ final class Learned {
             meter.isKnown(now);
             if (meter.knows(ticket) && meter.limit.unit().equals(unit)) {
                 LearnedShare share = meter.share(lane);
-                meter.settle(now, delta, ticket);
+                long counted = meter.limit.counted(delta);
+                meter.settle(now, counted, ticket);
                 if (share != null) {
-                    share.settle(now, delta, ticket);
+                    share.settle(now, counted, ticket);
                 }
             }
         }

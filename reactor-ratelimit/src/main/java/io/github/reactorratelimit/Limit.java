@@ -30,6 +30,12 @@ public final class Limit {
     /** The unit of limits and costs that name none. */
     public static final String REQUESTS = "requests";
 
+    /** An overuse of so much blocks whatever it can block. */
+    static final long FAR_TOO_MUCH = 1L << 50;
+
+    /** How many times its capacity one overuse may cost a bucket. */
+    private static final long MOST_CAPACITIES = 100;
+
     enum Kind {
         WINDOW,
         BUCKET,
@@ -380,6 +386,17 @@ public final class Limit {
 
     long initialPermits() {
         return initial < 0 ? permits() : Math.min(initial, permits());
+    }
+
+    /**
+     * What an overuse is charged with, or an underuse credited with. Beyond some figure more makes no difference, or is no
+     * figure that a server can have meant; within it sums do not overflow.
+     */
+    long counted(long delta) {
+        long most = kind == Kind.BUCKET
+                ? Exact.floorDiv(permits(), MOST_CAPACITIES, 0, 1)
+                : Math.max(permits(), FAR_TOO_MUCH);
+        return Math.min(delta, most);
     }
 
     Pace pace() {

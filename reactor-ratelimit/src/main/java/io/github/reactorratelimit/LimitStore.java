@@ -71,7 +71,8 @@ public interface LimitStore {
      * @param lane whose share it is, null for the whole limit
      * @param kind its kind
      * @param permits how many
-     * @param spanNanos of a window, margin included; of a quota, if it is known; else 0
+     * @param spanNanos of a window, margin included, and of the bucket that spaces one: what was granted so long ago is not
+     *     corrected there any more; of a quota, if it is known; else 0
      * @param ratePermits of a bucket: so many
      * @param rateNanos per so long
      * @param initial of a bucket: what it holds at the start
@@ -168,10 +169,10 @@ public interface LimitStore {
     record Holding(int books, long held) {}
 
     /**
-     * Corrects what was granted before.
+     * Corrects what was granted before. What it costs less comes back to a bucket only if that has not been full since.
      *
      * @param books the place of the limit
-     * @param baseNanos what it counts from, on the store's clock
+     * @param baseNanos what it counts from, on the store's clock; in a bucket that spaces no window, when it was granted
      * @param counted how much of that counts from an earlier time
      * @param ageNanos how long ago that is; negative if it is to come
      * @param delta what it costs more, or less

@@ -85,7 +85,7 @@ final class Meters {
     void settle(long now, Ticket ticket, String unit, long delta) {
         for (Meter meter : each) {
             if (meter.knows(ticket) && meter.limit.unit().equals(unit)) {
-                meter.settle(now, delta, ticket);
+                meter.settle(now, meter.limit.counted(delta), ticket);
             }
         }
     }

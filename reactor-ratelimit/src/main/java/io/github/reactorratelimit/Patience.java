@@ -1,6 +1,8 @@
 package io.github.reactorratelimit;
 
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import reactor.core.scheduler.Scheduler;
 
 /**
  * How long one call may wait in all before somebody else is asked: in line, for scopes to open, between attempts. Used by
@@ -9,14 +11,16 @@ import java.util.function.LongSupplier;
 final class Patience {
 
     private final LongSupplier clock;
+    private final Supplier<Scheduler> schedulers;
     private long leftNanos;
     private boolean bounded = true;
     private boolean leavesBreakers;
 
-    /** By a clock in nanoseconds, for waits that nobody tells of. */
-    Patience(long nanos, LongSupplier clock) {
+    /** By a clock in nanoseconds, for waits that nobody tells of, and a scheduler, for those that nobody ends. */
+    Patience(long nanos, LongSupplier clock, Supplier<Scheduler> schedulers) {
         this.leftNanos = nanos;
         this.clock = clock;
+        this.schedulers = schedulers;
     }
 
     /**
@@ -36,6 +40,10 @@ final class Patience {
 
     long nowNanos() {
         return clock.getAsLong();
+    }
+
+    Scheduler scheduler() {
+        return schedulers.get();
     }
 
     long leftNanos() {

@@ -17,9 +17,24 @@ public interface Permit {
     void sent();
 
     /**
-     * Corrects an estimated cost, up or down, once per unit; a second correction of a unit is ignored. Room that comes
-     * back serves those who wait; an overuse is a debt that later callers wait off. A correction never lifts a limit above
-     * its size and never reaches a later window than the permit's own.
+     * Corrects an estimated cost, up or down, once per unit; a second correction of a unit is ignored, and so is one of a
+     * permit that was given back unused. Room that comes back serves those who wait; an overuse is a debt that later callers
+     * wait off. A correction never lifts a limit above its size. It may come at any time, after {@link #release} too:
+     *
+     * <ul>
+     *   <li>A window, spaced or not, and a period of a calendar are corrected as long as they count the permit; after that
+     *       nothing changes.
+     *   <li>A bucket has no windows. An underuse comes back unless the bucket has been full since the call was sent: then it
+     *       was refilled already. An overuse is a debt whenever it is told.
+     *   <li>A total is corrected whenever it is told.
+     * </ul>
+     *
+     * <p>A figure that nobody can mean, such as {@link Long#MAX_VALUE}, is no error: it blocks a window or a calendar until
+     * they forget the permit, and a total for good. It costs a bucket what was asked and a hundred times its capacity, and
+     * spaces a window by no more than its whole limit.
+     *
+     * <p>What a response refuses for a limit, with a status of 400 and above, is settled at once: it counts as a request, and
+     * costs nothing in any other unit.
      *
      * @param unit the unit of the cost
      * @param actual what was really used, not negative

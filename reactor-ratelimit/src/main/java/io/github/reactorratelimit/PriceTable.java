@@ -48,7 +48,7 @@ public final class PriceTable {
     private static BigDecimal price(String dollars) {
         BigDecimal price;
         try {
-            price = new BigDecimal(dollars);
+            price = new BigDecimal(Objects.requireNonNull(dollars, "price"));
         } catch (NumberFormatException e) {
             throw new IllegalArgumentException("a price must be a decimal such as 2.5, was " + dollars, e);
         }

@@ -40,6 +40,12 @@ final class Refusals {
         return new RateLimitedException(name, Tree.labels(leaf), text(name, leaf, why), null, null, null);
     }
 
+    static RateLimitedException noAnswer(PermitSource source, long waitedNanos) {
+        String why =
+                source + " gave no permit within " + Duration.ofNanos(waitedNanos) + ", which is the longest allowed.";
+        return new RateLimitedException(String.valueOf(source), List.of(), why, null, null, null);
+    }
+
     static RateLimitedException closed(String name, Node leaf, long leftNanos, long maxServerDelayNanos) {
         Duration left = Duration.ofNanos(leftNanos);
         String why = "the server asked to wait " + left + " more, and the longest server delay obeyed is "

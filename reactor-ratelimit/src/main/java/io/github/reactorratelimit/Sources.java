@@ -23,7 +23,7 @@ final class Sources {
         if (source instanceof AskingSource view) {
             return Mono.defer(() -> acquire(view.source(), view.asked(demand), patience));
         }
-        return patience == null ? source.acquire(demand) : bounded(source, demand, patience);
+        return patience == null ? source.acquire(demand) : new MonoAcquireForeign(source, demand, patience);
     }
 
     /** One call under a permit of {@code source}, which the call is shown as {@code shown}; a Mono for a single answer. */
@@ -41,18 +41,6 @@ final class Sources {
             return fallback.use(use);
         }
         return PermittedExchange.of(Mono.defer(() -> acquire(source, use.demand(shown), patience)), shown, use);
-    }
-
-    /** Who knows no patience doesn't tell how long it waited either. */
-    private static Mono<Permit> bounded(PermitSource source, Demand demand, Patience patience) {
-        return Mono.defer(() -> {
-            long asked = patience.nowNanos();
-            return source.acquire(demand.waitAtMost(patience.leftNanos())).doOnEach(signal -> {
-                if (signal.isOnNext() || signal.isOnError()) {
-                    patience.spend(patience.nowNanos() - asked);
-                }
-            });
-        });
     }
 
     /** What a user wants to do with a permit. */

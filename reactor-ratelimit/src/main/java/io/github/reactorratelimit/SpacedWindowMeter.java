@@ -28,8 +28,15 @@ final class SpacedWindowMeter extends WindowMeter {
 
     @Override
     void settle(long now, long delta, Booking booking) {
-        super.settle(now, delta, booking);
-        spacing.settle(now, delta);
+        if (!isOver(now, booking)) {
+            super.settle(now, delta, booking);
+            spacing.settle(now, spaced(limit, delta));
+        }
+    }
+
+    /** More than the whole limit would still be spaced when the window has long forgotten it. */
+    static long spaced(Limit limit, long delta) {
+        return Math.min(delta, limit.permits());
     }
 
     @Override

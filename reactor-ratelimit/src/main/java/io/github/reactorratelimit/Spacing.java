@@ -15,12 +15,15 @@ final class Spacing {
     private long lost;
     /** What a stop shifted the arrival by beyond the end of time; it is what a later start takes back first. */
     private long shiftedBeyond;
+    /** When nothing was lacking last, as far as anybody looked: before anything was taken since. */
+    private long lastFull;
     /** Nothing accrues until then. */
     private long stillUntil = Long.MIN_VALUE;
 
     Spacing(Pace pace, long start) {
         this.pace = pace;
         this.arrival = start;
+        this.lastFull = start;
     }
 
     /** When {@code cost} fits; one heavier than the burst when the burst is whole. */
@@ -51,6 +54,12 @@ final class Spacing {
     void settle(long now, long delta) {
         catchUp(now);
         move(delta);
+    }
+
+    /** Whether nothing was lacking at some time after {@code since}: what was taken before that is refilled. */
+    boolean wasFullAfter(long now, long since) {
+        catchUp(now);
+        return lastFull > since;
     }
 
     /** Later for a positive cost, earlier for a negative one; what is earlier than now is forgotten with the next look. */
@@ -127,6 +136,7 @@ final class Spacing {
             arrival = Exact.add(arrival, 1);
         }
         lost = old.lost;
+        lastFull = old.lastFull;
         move(pace.burst - old.pace.burst);
         catchUp(now);
     }
@@ -147,13 +157,15 @@ final class Spacing {
             arrival = Exact.add(arrival, 1);
         }
         lost = Exact.add(lost, other.lost);
+        lastFull = Math.max(lastFull, other.lastFull);
     }
 
     private void catchUp(long now) {
         long from = Math.max(now, stillUntil);
-        if (arrival < from) {
+        if (arrival < from || (arrival == from && rest == 0)) {
             arrival = from;
             rest = 0;
+            lastFull = now;
         }
     }
 }

@@ -33,10 +33,9 @@ final class Standing {
 
     int returned;
     boolean told;
-    /** By unit, what those who move cost more than was asked for, and what those who are given back did. */
+    /** By unit, what those who move cost more than was asked for. */
     private @Nullable Map<String, Long> movingMore;
 
-    private @Nullable Map<String, Long> returnedMore;
     /** When the last of them moved, in limiter time; once known, the store's time of it. */
     long at;
 
@@ -64,15 +63,10 @@ final class Standing {
         movingMore = more(movingMore, ticket, one);
     }
 
-    void giveBack(Ticket ticket) {
-        returned++;
-        returnedMore = more(returnedMore, ticket, 1);
-    }
-
     /** One that moves here costs so much more than it did. */
     void settle(String unit, long delta) {
         movingMore = movingMore == null ? new HashMap<>(2) : movingMore;
-        movingMore.merge(unit, delta, Long::sum);
+        movingMore.merge(unit, Math.min(delta, Limit.FAR_TOO_MUCH), Exact::add);
     }
 
     private static @Nullable Map<String, Long> more(@Nullable Map<String, Long> known, Ticket ticket, int one) {
@@ -81,25 +75,16 @@ final class Standing {
             return known;
         }
         Map<String, Long> more = known == null ? new HashMap<>(2) : known;
-        settled.forEach((unit, actual) -> more.merge(unit, one * (actual - ticket.demand.cost(unit)), Long::sum));
+        settled.forEach((unit, actual) -> {
+            long delta = Math.min(actual - ticket.demand.cost(unit), Limit.FAR_TOO_MUCH);
+            more.merge(unit, one * delta, Exact::add);
+        });
         return more;
     }
 
     long movingCost(String unit, long cost) {
-        return moving * cost + of(movingMore, unit);
-    }
-
-    long returnedCost(String unit, long cost) {
-        return returned * cost + of(returnedMore, unit);
-    }
-
-    void noneReturned() {
-        returned = 0;
-        returnedMore = null;
-    }
-
-    private static long of(@Nullable Map<String, Long> more, String unit) {
-        return more == null ? 0 : more.getOrDefault(unit, 0L);
+        long more = movingMore == null ? 0 : movingMore.getOrDefault(unit, 0L);
+        return Exact.add(moving * cost, more);
     }
 
     /** The store knows that they have moved here. */

@@ -73,10 +73,10 @@ final class StoreDraft {
             case WINDOW -> {
                 add(node, limit, lane, Kind.WINDOW, limit.permits(), WindowMeter.countedNanos(limit));
                 if (limit.burstPermits() > 0) {
-                    addBucket(node, limit, lane, limit.burstPermits(), true);
+                    addBucket(node, limit, lane, limit.burstPermits(), WindowMeter.countedNanos(limit), true);
                 }
             }
-            case BUCKET -> addBucket(node, limit, lane, limit.initialPermits(), limit.mayBorrow());
+            case BUCKET -> addBucket(node, limit, lane, limit.initialPermits(), 0, limit.mayBorrow());
             case IN_FLIGHT -> add(node, limit, lane, Kind.FLIGHT, limit.permits(), 0);
             case TOTAL -> add(node, limit, lane, Kind.TOTAL, limit.permits(), 0);
             case LEARNED -> {
@@ -108,7 +108,7 @@ final class StoreDraft {
         add(limit, lane, new Books(key(node), limit.unit(), name, kind, permits, span, 0, 0, 0, false, ""));
     }
 
-    private void addBucket(Node node, Limit limit, int lane, long initial, boolean borrows) {
+    private void addBucket(Node node, Limit limit, int lane, long initial, long span, boolean borrows) {
         long[] rate = limit.rate();
         String name = lane < 0 ? null : names.name(lane);
         add(
@@ -120,7 +120,7 @@ final class StoreDraft {
                         name,
                         Kind.BUCKET,
                         limit.burstPermits(),
-                        0,
+                        span,
                         rate[0],
                         rate[1],
                         initial,
@@ -132,6 +132,22 @@ final class StoreDraft {
         books.add(added);
         limits.add(limit);
         lanes.add(lane);
+    }
+
+    /** What an overuse counts in these books. */
+    long counted(int place, long delta) {
+        Limit limit = limits.get(place);
+        long counted = limit.counted(delta);
+        return isSpacing(place) ? SpacedWindowMeter.spaced(limit, counted) : counted;
+    }
+
+    /** When a permit was granted is what a bucket asks, not when it counts from. */
+    boolean isBucket(int place) {
+        return limits.get(place).kind() == Limit.Kind.BUCKET;
+    }
+
+    private boolean isSpacing(int place) {
+        return books.get(place).kind() == Kind.BUCKET && !isBucket(place);
     }
 
     List<Integer> path(Node leaf) {

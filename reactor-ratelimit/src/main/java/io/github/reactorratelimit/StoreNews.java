@@ -31,12 +31,16 @@ final class StoreNews {
 
     private record Settled(Standing standing, String unit, long delta) {}
 
+    /** Given back after its costs were corrected. */
+    private record Returned(Standing standing, Map<String, Long> settled) {}
+
     /** Closed or opened keys, and when the permit was granted that was refused; 0 if none was. */
     private final Map<Node, Closed> closed = new LinkedHashMap<>();
 
     private final List<Standing> moving = new ArrayList<>();
     private final Set<Standing> returning = new LinkedHashSet<>();
     private final List<Settled> settled = new ArrayList<>();
+    private final List<Returned> returned = new ArrayList<>();
     /** Keys of which this process may hold something in flight, and those of them where that has changed. */
     private final Set<Node> holding = new LinkedHashSet<>();
 
@@ -55,6 +59,7 @@ final class StoreNews {
                 || !moving.isEmpty()
                 || !returning.isEmpty()
                 || !settled.isEmpty()
+                || !returned.isEmpty()
                 || !changed.isEmpty()
                 || !ramping.isEmpty()
                 || !learned.isEmpty();
@@ -176,8 +181,12 @@ final class StoreNews {
         Standing standing = ticket.standing();
         if (standing != null) {
             Standing from = settledIn(standing, ticket);
-            from.giveBack(ticket);
-            returning.add(from);
+            Map<String, Long> corrected = ticket.settled();
+            if (corrected.isEmpty()) {
+                returned(from, 1);
+            } else {
+                returned.add(new Returned(from, corrected));
+            }
         }
     }
 
@@ -362,17 +371,24 @@ final class StoreNews {
         for (Settled one : settled) {
             for (Part part : parts(call.draft, one.standing)) {
                 if (one.unit.equals(call.draft.books.get(part.books()).unit())) {
-                    add(all, call.draft, one.standing, part, one.delta);
+                    add(all, call.draft, one.standing, part, call.draft.counted(part.books(), one.delta));
                 }
             }
         }
         settled.clear();
+        for (Returned one : returned) {
+            for (Part part : parts(call.draft, one.standing)) {
+                String unit = call.draft.books.get(part.books()).unit();
+                long more = one.settled.getOrDefault(unit, part.cost()) - part.cost();
+                add(all, call.draft, one.standing, part, -(part.cost() + call.draft.counted(part.books(), more)));
+            }
+        }
+        returned.clear();
         for (Standing standing : returning) {
             for (Part part : parts(call.draft, standing)) {
-                String unit = call.draft.books.get(part.books()).unit();
-                add(all, call.draft, standing, part, -standing.returnedCost(unit, part.cost()));
+                add(all, call.draft, standing, part, -standing.returned * part.cost());
             }
-            standing.noneReturned();
+            standing.returned = 0;
         }
         returning.clear();
         for (Standing to : moving) {
@@ -389,10 +405,9 @@ final class StoreNews {
     private static void add(List<Correction> into, StoreDraft draft, Standing standing, Part part, long delta) {
         LimitStore.Kind kind = draft.books.get(part.books()).kind();
         if (kind != LimitStore.Kind.FLIGHT && delta != 0) {
-            // A quota that was learned after the grant never gave it.
-            long base = kind == LimitStore.Kind.QUOTA
-                    ? standing.grantedAt
-                    : Exact.add(standing.at, part.transitNanos());
+            // A quota that was learned after the grant never gave it, and a bucket that was full since has it back.
+            boolean fromGrant = kind == LimitStore.Kind.QUOTA || draft.isBucket(part.books());
+            long base = fromGrant ? standing.grantedAt : Exact.add(standing.at, part.transitNanos());
             into.add(new Correction(part.books(), base, 0, 0, delta));
         }
     }

@@ -156,12 +156,13 @@ abstract class Ticket extends Booking {
     /** Carries out what the pass decided: grant, refusal or timeout; outside the monitor, once per decision. */
     abstract void emit();
 
-    /** The cost as it was corrected, or as it was asked for. */
+    /** What it is charged with: the cost as it was corrected, or as it was asked for. */
     long costFor(Meter meter) {
         if (decided instanceof Corrections corrections) {
             for (Correction one : corrections.all) {
                 if (one.unit.equals(meter.limit.unit())) {
-                    return one.actual;
+                    long asked = demand.costFor(meter);
+                    return asked + meter.limit.counted(one.actual - asked);
                 }
             }
         }

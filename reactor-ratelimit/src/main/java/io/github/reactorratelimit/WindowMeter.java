@@ -20,7 +20,6 @@ class WindowMeter extends Meter {
 
     private static final long MIN_MARGIN_NANOS = 1_000_000L;
     private static final long EXACT_UP_TO = 1_000;
-    private static final long FAR_TOO_MUCH = 1L << 40;
 
     private final long permits;
     private final long span;
@@ -126,9 +125,8 @@ class WindowMeter extends Meter {
     @Override
     void settle(long now, long delta, Booking booking) {
         advance(now);
-        // What is used is the sum of all entries and must not overflow; more than the limit blocks no longer than the
-        // limit.
-        long bounded = Math.min(delta, Math.min(Math.max(permits, FAR_TOO_MUCH), Exact.NEVER - used));
+        // What is used is the sum of all entries and must not overflow.
+        long bounded = Math.min(delta, Exact.NEVER - used);
         used += adjust(now, booking.phase, key(booking.phase, booking.at, booking.sentAt), bounded);
     }
 
@@ -157,6 +155,14 @@ class WindowMeter extends Meter {
             return now - time >= span ? 0 : closed.adjust(time, delta);
         }
         return (delta > 0 ? writable(phase) : ledger(phase)).adjust(time, delta);
+    }
+
+    /** Whether what a permit took has left the books, so that nothing of it is left to correct. */
+    final boolean isOver(long now, Booking booking) {
+        long key = key(booking.phase, booking.at, booking.sentAt);
+        boolean transitOver = isLoose(booking.phase) && now - key >= TRANSIT_NANOS;
+        long time = transitOver ? key + TRANSIT_NANOS : key;
+        return (transitOver || booking.phase == Phase.HEADED) && now - time >= span;
     }
 
     private boolean isLoose(Phase phase) {

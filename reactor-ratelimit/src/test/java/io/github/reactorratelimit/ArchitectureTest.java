@@ -297,7 +297,10 @@ class ArchitectureTest {
                 access -> access.getTarget().getOwner().isEquivalentTo(Scheduler.class)
                         && access.getTarget().getName().startsWith("schedule"));
         noClasses()
-                .that(not(oneOf("the alarm", Set.of("Alarm"))).and(not(resideInAPackage(BASE + ".netty.."))))
+                .that(not(oneOf(
+                                "the alarm, and the wait where there is no limiter",
+                                Set.of("Alarm", "MonoAcquireForeign")))
+                        .and(not(resideInAPackage(BASE + ".netty.."))))
                 .should()
                 .accessTargetWhere(schedules)
                 .check(MAIN);

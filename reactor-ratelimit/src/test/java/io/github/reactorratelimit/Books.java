@@ -140,8 +140,9 @@ final class Books {
         }
 
         Entry settle(long actual) {
-            meter.settle(now, actual - cost, this);
-            cost = actual;
+            long delta = limit.counted(actual - cost);
+            meter.settle(now, delta, this);
+            cost += delta;
             return this;
         }
 

@@ -156,6 +156,59 @@ class BucketMeterTest {
     }
 
     @Test
+    void what_was_refilled_since_does_not_come_back_twice() { // B22
+        Books books = new Books(Limit.bucket(100, 1, ofSeconds(1)));
+        Books.Entry early = books.take(60);
+        books.at(60_000); // Full again, as long as nobody takes anything.
+        Books.Entry here = books.take(100);
+        early.settle(10);
+        assertThat(books.available()).as("refilled already").isZero();
+        here.settle(10);
+        assertThat(books.available()).as("not yet").isEqualTo(90);
+    }
+
+    @Test
+    void as_long_as_it_was_never_full_again_what_was_not_used_comes_back_however_late() {
+        Books books = new Books(Limit.bucket(100, 1, ofSeconds(1)));
+        books.take(10);
+        Books.Entry late = books.take(80);
+        for (int second = 1; second <= 3_600; second++) {
+            books.at(1_000L * second).take(1);
+        }
+        assertThat(books.available()).isEqualTo(10);
+        late.settle(20);
+        assertThat(books.available()).isEqualTo(70);
+    }
+
+    @Test
+    void an_overuse_is_a_debt_however_late_it_is_told() {
+        Books books = new Books(Limit.bucket(100, 1, ofSeconds(1)));
+        Books.Entry early = books.take(60);
+        books.at(3_600_000);
+        early.settle(210);
+        assertThat(books.available()).isEqualTo(-50);
+        assertThat(books.waitFor(1)).isEqualTo(ofSeconds(51));
+    }
+
+    @Test
+    void overuse_beyond_all_bounds_costs_a_hundred_times_its_capacity_and_overflows_nothing() {
+        for (boolean borrows : new boolean[] {false, true}) {
+            Limit limit = Limit.bucket(10, 1, ofSeconds(1));
+            Books books = new Books(borrows ? limit.borrowing() : limit);
+            Books.Entry first = books.take(1);
+            first.settle(Long.MAX_VALUE);
+            assertThat(books.available()).isEqualTo(9 - 1_000);
+            assertThat(books.waitFor(1)).isEqualTo(ofSeconds(992));
+            first.refund();
+            assertThat(books.available()).as("and comes back as it went").isEqualTo(10);
+            books.take(5).settle(1_005);
+            assertThat(books.available())
+                    .as("which is no bound in any honest case")
+                    .isEqualTo(-995);
+        }
+    }
+
+    @Test
     void a_hundred_thousand_corrections_end_in_exactly_the_capacity() { // B22
         Books books = new Books(Limit.bucket(600, 7, ofMillis(3)));
         Random random = new Random(22);

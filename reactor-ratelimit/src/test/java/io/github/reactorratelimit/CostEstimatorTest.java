@@ -84,4 +84,18 @@ class CostEstimatorTest {
         assertThatThrownBy(() -> estimator.learn("a", 1, -2))
                 .hasMessageContaining("actual cost must not be negative, was -2");
     }
+
+    @Test
+    void one_figure_that_is_garbage_is_forgotten_like_any_other() {
+        CostEstimator estimator = CostEstimator.learning();
+        for (int i = 0; i < 20; i++) {
+            estimator.learn("model", 1_000, 100);
+        }
+        estimator.learn("model", 1, Long.MAX_VALUE);
+        assertThat(estimator.estimate("model", 1_000)).isBetween(1_000L, 20_000L);
+        for (int i = 0; i < 150; i++) {
+            estimator.learn("model", 1_000, 100);
+        }
+        assertThat(estimator.estimate("model", 1_000)).isBetween(100L, 200L);
+    }
 }

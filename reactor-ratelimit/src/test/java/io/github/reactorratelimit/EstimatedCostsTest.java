@@ -7,6 +7,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -111,6 +113,88 @@ class EstimatedCostsTest {
         events.tryEmitComplete();
         time.advanceTimeBy(ofSeconds(7));
         assertThat(limiter.tryAcquire().allowed()).isTrue();
+    }
+
+    @Test
+    void several_answers_in_one_that_cost_less_serve_those_who_wait_though_a_head_came_before() {
+        RateLimiter limiter = limiter(Limit.bucket(5, 1, ofMinutes(1)));
+        BarePermit batch = (BarePermit) limiter.tryAcquire(Demand.one().cost(5)).permit();
+        Disposable next =
+                limiter.use(source -> tokens(0), permit -> Mono.never()).subscribe();
+        assertThat(limiter.snapshot().waiting()).isOne();
+        batch.admission.answers().hearAll(batch, List.of(RateLimitSignal.none(200)), 3, 0);
+        assertThat(limiter.snapshot().waiting()).isZero();
+        next.dispose();
+    }
+
+    @Test
+    void a_refused_attempt_counts_as_a_request_and_costs_nothing_else() {
+        List<String> settled = new ArrayList<>();
+        RateLimiter limiter = RateLimiter.named("llm")
+                .limit(
+                        Limit.of(60, ofMinutes(1)),
+                        Limit.of(10_000, ofMinutes(1)).unit("tokens"),
+                        Limit.total(10_000).unit(PriceTable.UNIT))
+                .scheduler(() -> time)
+                .jitter(0)
+                .listener(new RateLimitListener() {
+                    @Override
+                    public void settled(Subject who, String unit, long asked, long actual) {
+                        settled.add(unit + " " + asked + " -> " + actual);
+                    }
+                })
+                .build();
+        RetryScript server = new RetryScript(time)
+                .then(429, "Retry-After", "1")
+                .then(503, "Retry-After", "1")
+                .then(200);
+        server.on(limiter.calls())
+                .use(source -> tokens(1_000).cost(PriceTable.UNIT, 4_000), permit -> server.call())
+                .subscribe();
+        time.advanceTimeBy(ofSeconds(5));
+        assertThat(server.wire()).isEqualTo(3);
+        assertThat(available(limiter, 0)).isEqualTo(57);
+        assertThat(available(limiter, 1)).isEqualTo(9_000);
+        assertThat(available(limiter, 2)).isEqualTo(6_000);
+        assertThat(settled)
+                .containsExactly(
+                        "tokens 1000 -> 0", "micro-dollars 4000 -> 0", "tokens 1000 -> 0", "micro-dollars 4000 -> 0");
+    }
+
+    @Test
+    void an_overload_that_a_stream_tells_after_its_first_piece_leaves_it_charged() {
+        RateLimiter limiter = limiter(Limit.total(10_000).unit(PriceTable.UNIT));
+        Sinks.Many<String> events = Sinks.many().unicast().onBackpressureBuffer();
+        limiter.<String>useMany(
+                        source -> Demand.one().cost(PriceTable.UNIT, 100),
+                        permit -> events.asFlux().doOnNext(event -> {
+                            if (event.equals("overloaded")) {
+                                permit.hear(
+                                        RateLimitSignal.of(529).throttled(true).build());
+                            }
+                        }))
+                .subscribe();
+        events.tryEmitNext("piece");
+        events.tryEmitNext("overloaded");
+        events.tryEmitComplete();
+        assertThat(available(limiter, 0)).isEqualTo(9_900);
+        time.advanceTimeBy(ofMinutes(1));
+        Permit bare =
+                limiter.tryAcquire(Demand.one().cost(PriceTable.UNIT, 100)).permit();
+        bare.hear(RateLimitSignal.none(200));
+        bare.complete(RateLimitSignal.of(529).throttled(true).build());
+        assertThat(available(limiter, 0)).isEqualTo(9_800);
+    }
+
+    @Test
+    void a_failure_that_is_no_refusal_stays_charged_and_so_does_an_overload_within_an_answer() {
+        RateLimiter limiter = limiter(Limit.total(10_000).unit(PriceTable.UNIT), Limit.inFlight(9));
+        Demand demand = Demand.one().cost(PriceTable.UNIT, 100);
+        limiter.tryAcquire(demand).permit().complete(RateLimitSignal.none(500));
+        limiter.tryAcquire(demand)
+                .permit()
+                .complete(RateLimitSignal.of(200).throttled(true).build());
+        assertThat(available(limiter, 0)).isEqualTo(9_800);
     }
 
     @Test

@@ -10,6 +10,7 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.function.Predicate;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -654,17 +655,18 @@ final class Model {
 
     private void costs(ModelDemand demand, String unit, long actual) {
         if (demand.isCharged() && demand.settled.putIfAbsent(unit, actual) == null) {
-            correct(demand, books -> books.limit.unit().equals(unit), actual - demand.asked.cost(unit));
+            long asked = demand.asked.cost(unit);
+            correct(demand, books -> books.limit.unit().equals(unit), books -> books.counted(asked, actual) - asked);
             demand.leaf.path().forEach(key -> key.quotas.forEach(quota -> quota.settled(demand, unit)));
         }
     }
 
-    private void correct(ModelDemand demand, Predicate<ModelBooks> which, long delta) {
+    private void correct(ModelDemand demand, Predicate<ModelBooks> which, ToLongFunction<ModelBooks> delta) {
         for (ModelKey key : demand.leaf.path()) {
             key.booksOf(demand.lane).stream()
                     .filter(which)
                     .filter(books -> demand.granted > books.since)
-                    .forEach(books -> books.correct(now, demand, delta));
+                    .forEach(books -> books.correct(now, demand, delta.applyAsLong(books)));
         }
     }
 
@@ -672,6 +674,10 @@ final class Model {
         if (demand.isCharged() && !(release && demand.state == State.DONE)) {
             if (signal.cost() == 0) {
                 costs(demand, Limit.REQUESTS, 0);
+            }
+            boolean first = demand.isBare() ? !demand.heard : demand.isUnanswered();
+            if (first && signal.throttled() && signal.status() >= 400) {
+                demand.asked.units().forEach(unit -> costs(demand, unit, 0));
             }
             answer(demand, List.of(signal), pauseNanos);
         }
@@ -1035,7 +1041,8 @@ final class Model {
                     for (ModelBooks books : key.booksOf(demand.lane)) {
                         if (refund && demand.granted > books.since) {
                             Long settled = demand.settledCost(books.limit);
-                            books.correct(now, demand, -(settled == null ? demand.cost(books.limit) : settled));
+                            long asked = demand.cost(books.limit);
+                            books.correct(now, demand, -(settled == null ? asked : books.counted(asked, settled)));
                         }
                         books.ended(demand);
                     }

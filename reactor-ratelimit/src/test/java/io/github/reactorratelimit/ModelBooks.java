@@ -51,6 +51,12 @@ abstract class ModelBooks {
 
     abstract void take(long now, ModelDemand demand, long cost);
 
+    /** What a cost that turned out to be another one is counted with: no garbage is taken for a figure. */
+    final long counted(long asked, long actual) {
+        long most = limit.kind() == Limit.Kind.BUCKET ? 100 * limit.permits() : 1L << 50;
+        return actual - asked > most ? asked + most : actual;
+    }
+
     /** The cost of a permit turned out to be another one. */
     abstract void correct(long now, ModelDemand demand, long delta);
 
@@ -149,17 +155,20 @@ abstract class ModelBooks {
             }
         }
 
+        /** What no longer counts isn't corrected. */
         @Override
         void correct(long now, ModelDemand demand, long delta) {
+            if (Exact.add(demand.latestSeen(limit.isStrict()), span) <= now) {
+                return;
+            }
             List<Entry> own =
                     entries.stream().filter(entry -> entry.demand == demand).toList();
             own.forEach(entry -> entry.cost += delta);
             if (own.isEmpty() && delta > 0) {
                 entries.add(new Entry(demand, delta));
-                forget(now);
             }
             if (spacing != null) {
-                spacing.add(now, -delta);
+                spacing.add(now, -Math.min(delta, limit.permits()));
             }
         }
 
@@ -220,7 +229,9 @@ abstract class ModelBooks {
 
         @Override
         void correct(long now, ModelDemand demand, long delta) {
-            level.add(now, -delta);
+            if (delta > 0 || !level.wasFullAfter(now, demand.takenAt())) {
+                level.add(now, -delta);
+            }
         }
 
         @Override
@@ -241,6 +252,8 @@ abstract class ModelBooks {
         private final BigInteger parts;
         private final BigInteger capacity;
         private BigInteger level;
+        /** All instants at which somebody looked and it was full. */
+        private final List<Long> full = new ArrayList<>();
         /** The level is that of this instant; it lies ahead while nothing accrues. */
         private long at;
 
@@ -253,11 +266,12 @@ abstract class ModelBooks {
             this.level = BigInteger.valueOf(initial).multiply(parts);
             if (before != null) {
                 before.rise(now);
+                full.addAll(before.full);
                 this.at = before.at;
                 // Goes on from what was there; what it lacked is rounded up.
                 BigInteger lacked = ceil(before.capacity.subtract(before.level).multiply(parts), before.parts);
-                BigInteger full = before.capacity.divide(before.parts).multiply(parts);
-                this.level = full.subtract(lacked).min(capacity);
+                BigInteger whole = before.capacity.divide(before.parts).multiply(parts);
+                this.level = whole.subtract(lacked).min(capacity);
             }
         }
 
@@ -267,6 +281,14 @@ abstract class ModelBooks {
                         .min(capacity);
                 at = now;
             }
+            if (level.equals(capacity)) {
+                full.add(now);
+            }
+        }
+
+        boolean wasFullAfter(long now, long since) {
+            rise(now);
+            return full.stream().anyMatch(instant -> instant > since);
         }
 
         void add(long now, long permits) {

@@ -86,7 +86,8 @@ final class ModelDemand {
     /** What it costs as far as is known. */
     long dueCost(String unit) {
         Long actual = settled.get(unit);
-        return actual == null ? asked.cost(unit) : actual;
+        long most = asked.cost(unit) + (1L << 50);
+        return actual == null ? asked.cost(unit) : Math.min(actual, most);
     }
 
     boolean isHeaded() {
@@ -101,6 +102,14 @@ final class ModelDemand {
             return strict ? headAt : Math.min(headAt, bySending);
         }
         return strict || bySending == Exact.NEVER ? byEnding : bySending;
+    }
+
+    /** From when on it counts as taken: when it was sent, as far as that is known. */
+    long takenAt() {
+        if (sentAt != Exact.NEVER) {
+            return sentAt;
+        }
+        return endedAt == Exact.NEVER || refunded ? grantedAt : endedAt;
     }
 
     @Nullable

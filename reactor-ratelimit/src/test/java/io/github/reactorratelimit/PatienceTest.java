@@ -3,11 +3,12 @@ package io.github.reactorratelimit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
+import reactor.test.scheduler.VirtualTimeScheduler;
 
 /** How long a call still waits for anybody. */
 class PatienceTest {
 
-    private final Patience patience = new Patience(100, () -> 7);
+    private final Patience patience = new Patience(100, () -> 7, VirtualTimeScheduler::create);
 
     @Test
     void what_is_waited_at_one_source_is_not_left_for_the_next() {

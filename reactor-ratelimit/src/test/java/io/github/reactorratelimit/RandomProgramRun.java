@@ -279,8 +279,9 @@ final class RandomProgramRun {
             case RELEASE -> release(demand);
             case SETTLE -> {
                 String unit = step.lane() == 0 ? Limit.REQUESTS : "tokens";
-                core.answers().settle(ticket, unit, step.tokens());
-                model.settle(demand, unit, step.tokens());
+                long actual = step.time() % 12 == 0 ? Long.MAX_VALUE : step.tokens();
+                core.answers().settle(ticket, unit, actual);
+                model.settle(demand, unit, actual);
             }
             case WATCH -> {
                 core.answers().watch(ticket, TIMES[step.time() % TIMES.length] + 1, false);

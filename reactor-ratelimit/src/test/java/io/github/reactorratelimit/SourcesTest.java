@@ -50,7 +50,7 @@ class SourcesTest {
     }
 
     private Patience patience() {
-        Patience patience = new Patience(Exact.nanos(ofSeconds(2)), () -> Exact.nanos(limiter.time()));
+        Patience patience = new Patience(Exact.nanos(ofSeconds(2)), () -> Exact.nanos(limiter.time()), () -> time);
         patience.turnTo(true, true);
         return patience;
     }

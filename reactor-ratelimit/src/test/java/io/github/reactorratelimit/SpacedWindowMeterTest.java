@@ -77,6 +77,40 @@ class SpacedWindowMeterTest {
     }
 
     @Test
+    void a_correction_never_reaches_a_later_window() { // B22
+        for (long actual : new long[] {0, 9, 300, Long.MAX_VALUE}) {
+            for (Duration later : new Duration[] {ofMillis(10_010), Duration.ofDays(40)}) {
+                Books books = new Books(Limit.of(10, ofSeconds(10)).burst(5));
+                Books.Entry permit = books.take(3);
+                books.atNanos(later.toNanos());
+                books.take(2);
+                permit.settle(actual);
+                assertThat(books.available()).as("%s after %s", actual, later).isEqualTo(3);
+            }
+        }
+    }
+
+    @Test
+    void a_correction_within_the_window_reaches_the_spacing_too() {
+        Books books = new Books(Limit.of(10, ofSeconds(10)).burst(5)); // 6 per 10 s
+        Books.Entry permit = books.take(4);
+        permit.settle(1);
+        assertThat(books.available()).isEqualTo(4);
+        books.take(2).settle(6);
+        assertThat(books.available()).isEqualTo(-2);
+        assertThat(books.waitFor(1)).isEqualTo(ofSeconds(5));
+    }
+
+    @Test
+    void overuse_beyond_all_bounds_is_spaced_no_longer_than_the_whole_limit_would_be() {
+        Books books = new Books(Limit.of(5, ofSeconds(10)).smooth());
+        books.take(1).settle(Long.MAX_VALUE);
+        assertThat(books.waitFor(1)).isEqualTo(ofSeconds(12)); // six in all, of which one may go at once
+        books.at(12_000).take(1);
+        assertThat(books.waitFor(1)).isEqualTo(ofSeconds(2));
+    }
+
+    @Test
     void nothing_is_saved_up_while_it_is_stopped() {
         Books books = new Books(Limit.of(5, ofSeconds(10)).burst(2));
         books.take(2);

@@ -26,8 +26,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.SortedMap;
-import java.util.TreeMap;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.netty.http.client.HttpClient;
@@ -85,7 +83,6 @@ public final class ChatClient {
     private final String key;
     private final Fallback models;
     private final Map<PermitSource, Model> modelOf = new HashMap<>();
-    private final SortedMap<String, Long> microDollars = new TreeMap<>();
 
     /** The models in the order they are preferred, under a limiter that was built from {@link #limits}. */
     ChatClient(HttpClient http, String key, RateLimiter limiter, Duration maxWait, List<Model> models) {
@@ -104,8 +101,8 @@ public final class ChatClient {
                 .when(error -> error instanceof ChatException failed && failed.elsewhere());
     }
 
-    /** What the models allow, and never more than so many dollars. */
-    static RateLimiterSpec limits(List<Model> models, long dollars) {
+    /** What the models allow, and never more than so many dollars; what they cost is told to {@code spend}. */
+    static RateLimiterSpec limits(List<Model> models, long dollars, Spend spend) {
         Scope byModel = Scope.by("model");
         for (Model model : models) {
             byModel = byModel.limit(
@@ -117,6 +114,7 @@ public final class ChatClient {
         return RateLimiter.named("chat")
                 .limit(Limit.total(dollars * 1_000_000).unit(PriceTable.UNIT))
                 .scope(byModel)
+                .listener(spend)
                 .dialect(Dialects.openAi());
     }
 
@@ -128,11 +126,6 @@ public final class ChatClient {
     /** The same, piece by piece. Once there was a piece, nothing is asked again. */
     Flux<String> stream(Prompt prompt) {
         return models.useMany(source -> demand(source, prompt), attempt -> stream(attempt, prompt));
-    }
-
-    /** What the models have cost so far, in micro-dollars. */
-    synchronized Map<String, Long> microDollars() {
-        return new TreeMap<>(microDollars);
     }
 
     /** The most that it can cost: servers count that on arrival. */
@@ -226,9 +219,6 @@ public final class ChatClient {
         long paid = PRICES.microDollars(model, prompt, completion);
         attempt.settle(TOKENS, prompt + completion);
         attempt.settle(PriceTable.UNIT, paid);
-        synchronized (this) {
-            microDollars.merge(model, paid, Long::sum);
-        }
         return paid;
     }
 

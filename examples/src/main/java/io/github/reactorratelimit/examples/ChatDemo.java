@@ -50,11 +50,11 @@ public final class ChatDemo {
     }
 
     /** Asks all questions; the answers per model. */
-    static Map<String, Integer> ask(ChatClient client, Consumer<String> print) {
+    static Map<String, Integer> ask(ChatClient client, Spend spend, Consumer<String> print) {
         Map<String, Integer> answers = new TreeMap<>();
         Flux.range(1, QUESTIONS)
                 .flatMap(n -> client.ask(new Prompt("Question " + n + ": what is a token bucket?", 400)))
-                .doOnNext(answer -> print.accept(line(answer, client.microDollars())))
+                .doOnNext(answer -> print.accept(line(answer, spend.microDollars())))
                 .doOnNext(answer -> answers.merge(answer.model(), 1, Integer::sum))
                 .blockLast();
         return answers;
@@ -63,7 +63,7 @@ public final class ChatDemo {
     private static String line(Answer answer, Map<String, Long> spent) {
         StringBuilder line = new StringBuilder(String.format(
                 Locale.ROOT,
-                "%-9s answered with %3d tokens for $%.6f; spent so far:",
+                "%-9s answered with %3d tokens for $%.6f; spent so far, at most:",
                 answer.model(),
                 answer.completionTokens(),
                 answer.microDollars() / 1e6));
@@ -83,12 +83,13 @@ public final class ChatDemo {
      */
     public static void main(String[] args) {
         try (RateLimitedServer server = service().start()) {
-            RateLimiter limiter = limiter(ChatClient.limits(MODELS, 1), args.length == 0 ? "" : args[0]);
+            Spend spend = new Spend();
+            RateLimiter limiter = limiter(ChatClient.limits(MODELS, 1, spend), args.length == 0 ? "" : args[0]);
             HttpClient http = HttpClient.create().baseUrl(server.baseUrl());
             ChatClient client = new ChatClient(http, "sk-demo", limiter, ofSeconds(2), MODELS);
-            Map<String, Integer> answers = ask(client, System.out::println);
+            Map<String, Integer> answers = ask(client, spend, System.out::println);
             System.out.println("answers " + answers + ", refused "
-                    + server.log().count(429) + ", spent " + client.microDollars() + " micro-dollars");
+                    + server.log().count(429) + ", spent " + spend.microDollars() + " micro-dollars");
             limiter.dispose();
         }
     }

@@ -35,6 +35,8 @@ class ChatClientTest {
     private static final List<Model> MODELS =
             List.of(new Model("gpt-large", 3, 100_000), new Model("deepseek", 100, 100_000));
 
+    private final Spend spend = new Spend();
+
     private static ChatRules rules() {
         return ChatRules.create()
                 .key("key")
@@ -58,7 +60,7 @@ class ChatClientTest {
     void the_cheaper_model_answers_what_the_preferred_one_has_no_room_for() {
         ChatService service = rules().service();
         try (RateLimitedServer server = service.start()) {
-            RateLimiter limiter = ChatClient.limits(MODELS, 1).build();
+            RateLimiter limiter = ChatClient.limits(MODELS, 1, spend).build();
             ChatClient client = client(server, limiter);
             List<String> answers = requireNonNull(Flux.range(0, 10)
                     .concatMap(n -> client.ask(SHORT))
@@ -72,7 +74,7 @@ class ChatClientTest {
             assertThat(answers.subList(3, 10)).containsOnly("deepseek");
             assertThat(service.ledger().count(429)).isZero();
             // 6 tokens of the prompt and 40 of the answer
-            assertThat(client.microDollars()).isEqualTo(Map.of("gpt-large", 3 * 46 * 8L, "deepseek", 7 * 20L));
+            assertThat(spend.microDollars()).isEqualTo(Map.of("gpt-large", 3 * 46 * 8L, "deepseek", 7 * 20L));
             assertThat(limiter.snapshot().root().limits().get(0).available())
                     .isEqualTo(1_000_000 - 3 * 46 * 8 - 7 * 20);
         }
@@ -83,7 +85,8 @@ class ChatClientTest {
         ChatService service = rules().fault(Fault.nth(1, ChatError.INSUFFICIENT_QUOTA.reply(ChatDialect.OPENAI)))
                 .service();
         try (RateLimitedServer server = service.start()) {
-            ChatClient client = client(server, ChatClient.limits(MODELS, 1).build());
+            ChatClient client =
+                    client(server, ChatClient.limits(MODELS, 1, spend).build());
             StepVerifier.create(client.ask(SHORT).map(Answer::model))
                     .expectNext("deepseek")
                     .expectComplete()
@@ -96,12 +99,52 @@ class ChatClientTest {
     void a_stream_comes_in_pieces_and_is_settled_by_its_last() {
         ChatService service = rules().service();
         try (RateLimitedServer server = service.start()) {
-            RateLimiter limiter = ChatClient.limits(MODELS, 1).build();
+            RateLimiter limiter = ChatClient.limits(MODELS, 1, spend).build();
             ChatClient client = client(server, limiter);
             List<String> pieces = client.stream(SHORT).collectList().block(ofSeconds(20));
             assertThat(pieces).hasSizeGreaterThan(1);
-            assertThat(client.microDollars()).isEqualTo(Map.of("gpt-large", 46 * 8L));
+            assertThat(spend.microDollars()).isEqualTo(Map.of("gpt-large", 46 * 8L));
             assertThat(limiter.snapshot().root().limits().get(0).available()).isEqualTo(1_000_000 - 46 * 8);
+        }
+    }
+
+    private void spentIsWhatIsGone(RateLimiter limiter) {
+        long spent = spend.microDollars().values().stream()
+                .mapToLong(Long::longValue)
+                .sum();
+        assertThat(left(limiter)).isEqualTo(1_000_000 - spent);
+    }
+
+    @Test
+    void a_stream_that_is_cut_off_is_charged_with_the_most_that_it_can_have_cost() {
+        ChatService service = rules().faultInStream(2, Fault.nth(3, ChatError.SERVER_ERROR.reply(ChatDialect.OPENAI)))
+                .service();
+        try (RateLimitedServer server = service.start()) {
+            RateLimiter limiter = ChatClient.limits(MODELS, 1, spend).build();
+            ChatClient client = client(server, limiter);
+            assertThat(client.stream(SHORT).blockFirst(ofSeconds(20))).isNotNull(); // And cancels the rest.
+            assertThat(spend.microDollars()).isEqualTo(Map.of("gpt-large", 56 * 8L));
+            assertThat(client.stream(SHORT).collectList().block(ofSeconds(20))).isNotEmpty();
+            assertThat(spend.microDollars()).isEqualTo(Map.of("gpt-large", (56 + 46) * 8L));
+            StepVerifier.create(client.stream(SHORT))
+                    .thenConsumeWhile(piece -> true)
+                    .expectErrorSatisfies(error -> assertThat(error).hasMessageContaining("server_error"))
+                    .verify(ofSeconds(20));
+            assertThat(spend.microDollars()).isEqualTo(Map.of("gpt-large", (56 + 46 + 56) * 8L));
+            spentIsWhatIsGone(limiter);
+        }
+    }
+
+    @Test
+    void a_call_that_was_refused_costs_nothing() {
+        ChatService service = rules().fault(Fault.first(2, ChatError.RATE_LIMIT_EXCEEDED.reply(ChatDialect.OPENAI)))
+                .service();
+        try (RateLimitedServer server = service.start()) {
+            RateLimiter limiter = ChatClient.limits(MODELS, 1, spend).build();
+            Answer answer = requireNonNull(client(server, limiter).ask(SHORT).block(ofSeconds(20)));
+            assertThat(service.ledger().count()).isGreaterThan(1);
+            assertThat(spend.microDollars()).isEqualTo(Map.of(answer.model(), answer.microDollars()));
+            spentIsWhatIsGone(limiter);
         }
     }
 
@@ -109,7 +152,7 @@ class ChatClientTest {
     void a_budget_that_is_spent_stops_every_model() {
         try (RateLimitedServer server = rules().service().start()) {
             List<Model> models = List.of(new Model("gpt-large", 3, 1_000_000), new Model("deepseek", 100, 1_000_000));
-            RateLimiter limiter = ChatClient.limits(models, 1).build();
+            RateLimiter limiter = ChatClient.limits(models, 1, spend).build();
             HttpClient http = HttpClient.newConnection().baseUrl(server.baseUrl());
             ChatClient client = new ChatClient(http, "key", limiter, ofMillis(200), models);
             limiter.tryAcquire(Demand.of("model", "gpt-large").cost(PriceTable.UNIT, 999_990));
@@ -143,14 +186,14 @@ class ChatClientTest {
                                 .header("Content-Type", "text/event-stream")
                                 .body(content("A ", "") + content("b", "")));
         try (RateLimitedServer server = api.start()) {
-            RateLimiter limiter = ChatClient.limits(MODELS, 1).build();
+            RateLimiter limiter = ChatClient.limits(MODELS, 1, spend).build();
             ChatClient client = client(server, limiter);
             Answer answer = requireNonNull(client.ask(SHORT).block(ofSeconds(20)));
             assertThat(answer.microDollars()).isEqualTo(56 * 8);
             assertThat(left(limiter)).isEqualTo(1_000_000 - 56 * 8);
             assertThat(client.stream(SHORT).collectList().block(ofSeconds(20))).containsExactly("A ", "b");
             assertThat(left(limiter)).isEqualTo(1_000_000 - 2 * 56 * 8);
-            assertThat(client.microDollars()).isEqualTo(Map.of("gpt-large", 2 * 56 * 8L));
+            assertThat(spend.microDollars()).isEqualTo(Map.of("gpt-large", 2 * 56 * 8L));
         }
     }
 
@@ -164,10 +207,10 @@ class ChatClientTest {
                                 .body(content("A ", usage(6, 1)) + content("bucket", usage(6, 20))
                                         + "data: [DONE]\n\n"));
         try (RateLimitedServer server = api.start()) {
-            RateLimiter limiter = ChatClient.limits(MODELS, 1).build();
+            RateLimiter limiter = ChatClient.limits(MODELS, 1, spend).build();
             ChatClient client = client(server, limiter);
             assertThat(client.stream(SHORT).collectList().block(ofSeconds(20))).hasSize(2);
-            assertThat(client.microDollars()).isEqualTo(Map.of("gpt-large", 26 * 8L));
+            assertThat(spend.microDollars()).isEqualTo(Map.of("gpt-large", 26 * 8L));
             assertThat(left(limiter)).isEqualTo(1_000_000 - 26 * 8);
         }
     }
@@ -178,11 +221,13 @@ class ChatClientTest {
                         0, Fault.first(1, ChatError.RATE_LIMIT_EXCEEDED.reply(ChatDialect.OPENAI)))
                 .service();
         try (RateLimitedServer server = service.start()) {
-            RateLimiter limiter = ChatClient.limits(MODELS, 1).build();
+            RateLimiter limiter = ChatClient.limits(MODELS, 1, spend).build();
             ChatClient client = client(server, limiter);
             assertThat(client.stream(SHORT).collectList().block(ofSeconds(20))).isNotEmpty();
             assertThat(service.ledger().count()).isEqualTo(2);
-            assertThat(client.microDollars()).containsOnlyKeys("deepseek");
+            assertThat(spend.microDollars())
+                    .as("a stream that began may have cost something")
+                    .isEqualTo(Map.of("gpt-large", 56 * 8L, "deepseek", 20L));
             assertThat(limiter.tryAcquire(Demand.of("model", "gpt-large")).allowed())
                     .as("told by the event")
                     .isFalse();
@@ -195,7 +240,7 @@ class ChatClientTest {
                         1, Fault.first(1, ChatError.RATE_LIMIT_EXCEEDED.reply(ChatDialect.OPENAI)))
                 .service();
         try (RateLimitedServer server = service.start()) {
-            RateLimiter limiter = ChatClient.limits(MODELS, 1).build();
+            RateLimiter limiter = ChatClient.limits(MODELS, 1, spend).build();
             StepVerifier.create(client(server, limiter).stream(SHORT))
                     .expectNextCount(1)
                     .expectErrorMessage("The model answered with status 200: {\"error\":{\"message\":\"Rate limit"
@@ -212,7 +257,7 @@ class ChatClientTest {
         ChatService service = rules().faultInStream(0, Fault.first(1, ChatError.SERVER_ERROR.reply(ChatDialect.OPENAI)))
                 .service();
         try (RateLimitedServer server = service.start()) {
-            RateLimiter limiter = ChatClient.limits(MODELS, 1).build();
+            RateLimiter limiter = ChatClient.limits(MODELS, 1, spend).build();
             StepVerifier.create(client(server, limiter).stream(SHORT))
                     .expectErrorSatisfies(error -> assertThat(error).hasMessageContaining("server_error"))
                     .verify(ofSeconds(20));
@@ -226,7 +271,8 @@ class ChatClientTest {
         ChatService service = rules().fault(Fault.nth(1, ChatError.INVALID_API_KEY.reply(ChatDialect.OPENAI)))
                 .service();
         try (RateLimitedServer server = service.start()) {
-            ChatClient client = client(server, ChatClient.limits(MODELS, 1).build());
+            ChatClient client =
+                    client(server, ChatClient.limits(MODELS, 1, spend).build());
             assertThat(client.ask(SHORT).map(Answer::model).block(ofSeconds(20)))
                     .isEqualTo("deepseek");
         }

@@ -81,7 +81,8 @@ final class BooksWords {
                 rest.longValueExact(),
                 rate.longValueExact(),
                 books.initial(),
-                borrows);
+                borrows,
+                ScriptWords.up(books.spanNanos()));
     }
 
     private static String line(int key, String field, String kind, long... figures) {

@@ -11,7 +11,8 @@
 --           ends             when the key does, or "never"
 --           usage            "permille at": how full the server said it is, and when that was told
 --           window:...       "until amount until amount ...", rising: so much counts until then
---           bucket:...       "arrival rest": when the next permit would be due (GCRA), and the part of a microsecond besides
+--           bucket:...       "arrival rest full": when the next permit would be due (GCRA), the part of a microsecond besides,
+--                            and when it was last seen full
 --           flight:...       "process held until ...": so many held by that process, until its lease ends
 --           total:...        what was ever taken
 --           quota:...        "left till since": what a server said is left, less what was granted since
@@ -26,7 +27,8 @@
 --         learns           1: quotas that this process doesn't name count too, and are told
 --         limits           how many, then each: key, field, kind, and its figures
 --           window           permits, span, grain (ends of entries are rounded up to it)
---           bucket           burst, micros, rest, rate (one permit takes micros + rest / rate), initial, borrows (0 or 1)
+--           bucket           burst, micros, rest, rate (one permit takes micros + rest / rate), initial, borrows (0 or 1),
+--                            span (of the window it spaces; 0: none)
 --           flight, total, quota    permits
 --         closings         how many, then each: key, micros (closes at least so long; -1 opens, -2 forgets all that is known),
 --                          refused (when the permit was granted that the server refused; 0: nobody was)
@@ -197,7 +199,7 @@ function makers.bucket()
 
   function bucket.read(limit)
     limit.burst, limit.micros, limit.part, limit.rate = int(), int(), int(), int()
-    limit.initial, limit.borrows = int(), int() == 1
+    limit.initial, limit.borrows, limit.span = int(), int() == 1, int()
   end
 
   -- The time of so many permits: whole microseconds, and the rest of one in parts of `rate`.
@@ -221,19 +223,25 @@ function makers.bucket()
     end
   end
 
-  function bucket.load(limit, state)
-    local arrival, rest = string.match(state, '(%d+) (%d+)')
-    limit.arrival, limit.rest = tonumber(arrival), tonumber(rest)
-    if not limit.arrival then
-      limit.arrival, limit.rest = now, 0
-      move(limit, limit.burst - limit.initial)
-    elseif limit.arrival < now then
-      limit.arrival, limit.rest = now, 0
+  -- What would be due earlier is due now.
+  local function catch_up(limit)
+    if limit.arrival < now or (limit.arrival == now and limit.rest == 0) then
+      limit.arrival, limit.rest, limit.seen = now, 0, now
     end
   end
 
+  function bucket.load(limit, state)
+    local arrival, rest, full = string.match(state, '(%d+) (%d+) ?(%d*)')
+    limit.arrival, limit.rest, limit.seen = tonumber(arrival), tonumber(rest), tonumber(full) or now
+    if not limit.arrival then
+      limit.arrival, limit.rest = now, 0
+      move(limit, limit.burst - limit.initial)
+    end
+    catch_up(limit)
+  end
+
   function bucket.save(limit)
-    return digits(limit.arrival) .. ' ' .. digits(limit.rest)
+    return digits(limit.arrival) .. ' ' .. digits(limit.rest) .. ' ' .. digits(limit.seen)
   end
 
   function bucket.wait(limit, cost, kept)
@@ -275,11 +283,14 @@ function makers.bucket()
     move(limit, amount)
   end
 
-  function bucket.correct(limit, _, _, _, delta)
-    move(limit, delta)
-    if limit.arrival < now then
-      limit.arrival, limit.rest = now, 0
+  -- Nothing of a window that is over, and nothing back of what was refilled since.
+  function bucket.correct(limit, base, _, _, delta)
+    local refilled = limit.span == 0 and delta < 0 and base < limit.seen
+    if refilled or (limit.span > 0 and base + limit.span <= now) then
+      return
     end
+    move(limit, delta)
+    catch_up(limit)
   end
 
   -- What is there at `from` is there at `till`, and no more.

@@ -66,7 +66,7 @@ final class ScriptCall {
     }
 
     ScriptCall bucket(String key, long burst, long micros, long rest, long rate) {
-        return limit(key, "bucket:b", "bucket", burst, micros, rest, rate, burst, 0);
+        return limit(key, "bucket:b", "bucket", burst, micros, rest, rate, burst, 0, 0);
     }
 
     ScriptCall flight(String key, long permits) {

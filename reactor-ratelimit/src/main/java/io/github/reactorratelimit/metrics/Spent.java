@@ -2,16 +2,18 @@ package io.github.reactorratelimit.metrics;
 
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Tags;
-import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.atomic.DoubleAdder;
 
 /** What permits cost in a unit, in all: a gauge and no counter, because corrections take some of it back. */
 final class Spent {
 
-    private final LongAdder sum;
+    /** What somebody took for a cost may be any figure, and sums of those must not overflow. */
+    private final DoubleAdder sum;
+
     private final Gauge gauge;
 
     Spent(RateLimitMetrics metrics, Tags tags) {
-        LongAdder adding = new LongAdder();
+        DoubleAdder adding = new DoubleAdder();
         this.sum = adding;
         // The metrics are what the gauge holds, so that they live as long as the registry has meters of theirs.
         this.gauge = Gauge.builder("ratelimit.spent", metrics, all -> adding.sum())
@@ -26,6 +28,6 @@ final class Spent {
     }
 
     void add(long cost) {
-        sum.add(cost);
+        sum.add((double) cost);
     }
 }
