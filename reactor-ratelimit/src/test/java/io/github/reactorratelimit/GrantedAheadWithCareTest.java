@@ -116,9 +116,8 @@ class GrantedAheadWithCareTest {
         Stopped scheduler = new Stopped();
         RateLimiter limiter = RateLimiter.named("late")
                 .scope(Scope.by("user")
-                        .limitsBy(key -> key.containsValue("anna")
-                                ? List.of(WINDOW)
-                                : List.of(WINDOW, Limit.inFlight(1))))
+                        .limitsBy(key ->
+                                key.containsValue("anna") ? List.of(WINDOW) : List.of(WINDOW, Limit.inFlight(1))))
                 .scheduler(() -> scheduler)
                 .build(store);
         Demand anna = Demand.of("user", "anna");
