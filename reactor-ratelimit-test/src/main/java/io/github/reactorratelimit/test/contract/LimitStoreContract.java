@@ -142,6 +142,24 @@ public abstract class LimitStoreContract {
     }
 
     @Test
+    void what_one_is_given_ahead_counts_for_all_and_comes_back() {
+        for (Limit limit : List.of(Limit.of(200, PERIOD), Limit.bucket(200, 1, PERIOD))) {
+            RateLimiter one = process(limit);
+            RateLimiter other = process(limit);
+            for (int taken = 1; taken <= 20; taken++) { // At once, so that the store is asked for some more.
+                Objects.requireNonNull(one.acquire(ONE).block(PATIENCE), "a permit");
+                assertThat(left(other))
+                        .as("what is left of %s after %s were taken", limit, taken)
+                        .isLessThanOrEqualTo(200 - taken);
+            }
+            advance(ofMillis(10)); // Nothing is kept for so long.
+            left(one); // Asks, so that all is told before.
+
+            assertThat(left(other)).as("what is left of %s after 20 were used", limit).isEqualTo(180);
+        }
+    }
+
+    @Test
     void a_wait_is_over_when_it_was_said_and_not_before() {
         for (Limit limit : List.of(Limit.of(5, PERIOD), Limit.bucket(5, 1, ofSeconds(2)))) {
             take(process(limit), ONE.cost(5), "all of " + limit);

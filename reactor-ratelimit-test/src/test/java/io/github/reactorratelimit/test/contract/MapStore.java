@@ -33,6 +33,7 @@ final class MapStore implements LimitStore {
         SAYS_THAT_MORE_IS_LEFT,
         KEEPS_ALL_KEYS_TOGETHER,
         SHARES_NOTHING,
+        FORGETS_WHAT_IT_GRANTS_AHEAD,
         KEEPS_CLOSED_KEYS_OPEN,
         NEVER_FORGETS
     }
@@ -131,11 +132,12 @@ final class MapStore implements LimitStore {
         }
         int granted = 0;
         while (granted < ask.times() && ask.parts().stream().allMatch(part -> fits(batch, part))) {
-            take(batch, ask.parts());
+            take(batch, ask.parts(), 0);
             granted++;
         }
+        int ahead = granted == ask.times() ? ahead(batch, ask) : 0;
         if (granted < ask.times() && errs(Fault.TAKES_FROM_THE_REFUSED)) {
-            take(batch, ask.parts());
+            take(batch, ask.parts(), 0);
         }
         long wait = 0;
         long left = -1;
@@ -156,17 +158,28 @@ final class MapStore implements LimitStore {
         wait = longer && errs(Fault.SAYS_TO_WAIT_TOO_LONG) ? wait * 2 : wait;
         left += errs(Fault.SAYS_THAT_MORE_IS_LEFT) ? 1 : 0;
         int key = slowest < 0 ? -1 : batch.books().get(slowest).key();
-        return new Answer(granted, 0, wait, key, slowest, left, full);
+        return new Answer(granted, ahead, wait, key, slowest, left, full);
     }
 
     private boolean fits(Batch batch, Part part) {
         return shelf(batch, part.books()).fits(part.cost());
     }
 
-    private void take(Batch batch, List<Part> parts) {
+    private int ahead(Batch batch, Ask ask) {
+        long plenty = (long) Ask.SCARCE * ask.ahead();
+        if (!ask.parts().stream().allMatch(part -> shelf(batch, part.books()).fits(plenty * part.cost()))) {
+            return 0;
+        }
+        for (int i = 0; i < ask.ahead() && !errs(Fault.FORGETS_WHAT_IT_GRANTS_AHEAD); i++) {
+            take(batch, ask.parts(), ask.keptNanos());
+        }
+        return ask.ahead();
+    }
+
+    private void take(Batch batch, List<Part> parts, long keptNanos) {
         for (Part part : errs(Fault.TAKES_FROM_THE_FIRST_LIMIT_ONLY) ? parts.subList(0, 1) : parts) {
             long cost = errs(Fault.TAKES_ONE_WHATEVER_IT_COSTS) ? 1 : part.cost();
-            shelf(batch, part.books()).take(this, cost, now + part.transitNanos());
+            shelf(batch, part.books()).take(this, cost, now + part.transitNanos() + keptNanos);
         }
     }
 
