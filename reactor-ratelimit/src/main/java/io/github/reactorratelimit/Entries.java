@@ -75,7 +75,7 @@ final class Entries {
             ticket.sentAt = now; // Nobody told: it counts as if it had been sent with its head, or at its end.
         }
         if (told != null) {
-            told.moved(now, ticket, to);
+            told.permits().moved(now, ticket, to);
         }
         ticket.phase = to;
         ticket.at = now;
@@ -103,7 +103,7 @@ final class Entries {
             Slot slot = ticket.place();
             long delta = actual - ticket.demand.cost(unit);
             if (told != null) {
-                told.settled(ticket, unit, delta);
+                told.permits().settled(ticket, unit, delta);
             }
             for (Node node = slot.node; node != null; node = node.parent) {
                 node.settle(now, ticket, slot.lane, unit, delta);

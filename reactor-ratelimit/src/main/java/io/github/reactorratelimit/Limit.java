@@ -33,8 +33,8 @@ public final class Limit {
     /** An overuse of so much blocks whatever it can block. */
     static final long FAR_TOO_MUCH = 1L << 50;
 
-    /** How many times its capacity one overuse may cost a bucket. */
-    private static final long MOST_CAPACITIES = 100;
+    /** How many times its size one overuse may cost a bucket, or be spaced. */
+    private static final long MOST_SPACED = 100;
 
     enum Kind {
         WINDOW,
@@ -394,9 +394,14 @@ public final class Limit {
      */
     long counted(long delta) {
         long most = kind == Kind.BUCKET
-                ? Exact.floorDiv(permits(), MOST_CAPACITIES, 0, 1)
+                ? mostSpaced()
                 : Math.max(permits(), FAR_TOO_MUCH);
         return Math.min(delta, most);
+    }
+
+    /** How much of an overuse is spaced: beyond that nobody would ever go again. */
+    long mostSpaced() {
+        return Exact.floorDiv(permits(), MOST_SPACED, 0, 1);
     }
 
     Pace pace() {

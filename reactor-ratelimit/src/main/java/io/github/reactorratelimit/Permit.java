@@ -31,7 +31,7 @@ public interface Permit {
      *
      * <p>A figure that nobody can mean, such as {@link Long#MAX_VALUE}, is no error: it blocks a window or a calendar until
      * they forget the permit, and a total for good. It costs a bucket what was asked and a hundred times its capacity, and
-     * spaces a window by no more than its whole limit.
+     * spaces a window by no more than a hundred times its limit.
      *
      * <p>What a response refuses for a limit, with a status of 400 and above, is settled at once: it counts as a request, and
      * costs nothing in any other unit.

@@ -192,7 +192,7 @@ final class Sharing {
                 next.draft.books,
                 news.closings(now, next.draft),
                 news.holdings(next, roundDue),
-                news.corrections(now, next),
+                news.permits().corrections(now, next),
                 news.ramps(now, next, roundDue),
                 settings.learning() != Learning.Mode.OFF,
                 news.words(now, next.draft),
@@ -348,7 +348,7 @@ final class Sharing {
         }
         if (left > 0) {
             // Whoever was cancelled before the answer gives back what it got, and its place in flight and in a ramp.
-            news.returned(standing, left);
+            news.permits().returned(standing, left);
             news.held(group.slot().node);
             news.ramps(group.slot().node);
         }

@@ -34,9 +34,8 @@ final class SpacedWindowMeter extends WindowMeter {
         }
     }
 
-    /** More than the whole limit would still be spaced when the window has long forgotten it. */
     static long spaced(Limit limit, long delta) {
-        return Math.min(delta, limit.permits());
+        return Math.min(delta, limit.mostSpaced());
     }
 
     @Override

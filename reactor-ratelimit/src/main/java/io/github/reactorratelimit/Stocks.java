@@ -112,7 +112,7 @@ final class Stocks {
             stock.granted(ahead, count);
             timers.set(stock, Exact.add(now, KEPT_NANOS));
         } else if (disposed && count > 0) {
-            news.returned(ahead, count);
+            news.permits().returned(ahead, count);
         }
     }
 
@@ -122,7 +122,7 @@ final class Stocks {
         Standing standing = stock.standing();
         int rest = stock.empty();
         if (standing != null && rest > 0) {
-            news.returned(standing, rest);
+            news.permits().returned(standing, rest);
         }
     }
 

@@ -138,16 +138,13 @@ final class StoreDraft {
     long counted(int place, long delta) {
         Limit limit = limits.get(place);
         long counted = limit.counted(delta);
-        return isSpacing(place) ? SpacedWindowMeter.spaced(limit, counted) : counted;
+        boolean spacing = books.get(place).kind() == Kind.BUCKET && !isBucket(place);
+        return spacing ? SpacedWindowMeter.spaced(limit, counted) : counted;
     }
 
     /** When a permit was granted is what a bucket asks, not when it counts from. */
     boolean isBucket(int place) {
         return limits.get(place).kind() == Limit.Kind.BUCKET;
-    }
-
-    private boolean isSpacing(int place) {
-        return books.get(place).kind() == Kind.BUCKET && !isBucket(place);
     }
 
     List<Integer> path(Node leaf) {

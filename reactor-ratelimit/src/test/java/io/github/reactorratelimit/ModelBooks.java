@@ -168,7 +168,7 @@ abstract class ModelBooks {
                 entries.add(new Entry(demand, delta));
             }
             if (spacing != null) {
-                spacing.add(now, -Math.min(delta, limit.permits()));
+                spacing.add(now, -Math.min(delta, 100 * limit.permits()));
             }
         }
 
