@@ -393,9 +393,7 @@ public final class Limit {
      * figure that a server can have meant; within it sums do not overflow.
      */
     long counted(long delta) {
-        long most = kind == Kind.BUCKET
-                ? mostSpaced()
-                : Math.max(permits(), FAR_TOO_MUCH);
+        long most = kind == Kind.BUCKET ? mostSpaced() : Math.max(permits(), FAR_TOO_MUCH);
         return Math.min(delta, most);
     }
 

@@ -42,11 +42,7 @@ final class StoreNews {
     private final Set<Node> learned = new LinkedHashSet<>();
 
     boolean isSome() {
-        return !closed.isEmpty()
-                || permits.isSome()
-                || !changed.isEmpty()
-                || !ramping.isEmpty()
-                || !learned.isEmpty();
+        return !closed.isEmpty() || permits.isSome() || !changed.isEmpty() || !ramping.isEmpty() || !learned.isEmpty();
     }
 
     /** What becomes of permits that stand in the store's books. */

@@ -155,7 +155,9 @@ public abstract class LimitStoreContract {
             advance(ofMillis(10)); // Nothing is kept for so long.
             left(one); // Asks, so that all is told before.
 
-            assertThat(left(other)).as("what is left of %s after 20 were used", limit).isEqualTo(180);
+            assertThat(left(other))
+                    .as("what is left of %s after 20 were used", limit)
+                    .isEqualTo(180);
         }
     }
 
