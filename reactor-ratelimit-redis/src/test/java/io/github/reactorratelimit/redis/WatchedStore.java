@@ -3,6 +3,7 @@ package io.github.reactorratelimit.redis;
 import io.github.reactorratelimit.LimitStore;
 import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.SignalType;
@@ -18,7 +19,7 @@ final class WatchedStore implements LimitStore {
     private final Sinks.Many<Batch> answered = Sinks.many().replay().limit(64);
     private final Sinks.Many<Batch> lost = Sinks.many().replay().limit(64);
 
-    private volatile long latest;
+    private final AtomicLong latest = new AtomicLong();
 
     WatchedStore(LimitStore store) {
         this.store = store;
@@ -30,12 +31,12 @@ final class WatchedStore implements LimitStore {
                 .doFinally(end -> {
                     // After the limiter has heard of it, unless that changes threads for it.
                     if (end == SignalType.ON_COMPLETE) {
-                        latest = Math.max(latest, batch.number());
-                        answered.tryEmitNext(batch);
+                        latest.accumulateAndGet(batch.number(), Math::max);
+                        tell(answered, batch);
                     }
                 })
-                .doOnError(error -> lost.tryEmitNext(batch))
-                .doOnCancel(() -> lost.tryEmitNext(batch));
+                .doOnError(error -> tell(lost, batch))
+                .doOnCancel(() -> tell(lost, batch));
     }
 
     @Override
@@ -48,9 +49,14 @@ final class WatchedStore implements LimitStore {
         return store.terms();
     }
 
+    /** Answers may come on several threads at once, and none may be missed. */
+    private static void tell(Sinks.Many<Batch> sink, Batch batch) {
+        sink.emitNext(batch, Sinks.EmitFailureHandler.busyLooping(LONGEST));
+    }
+
     /** The number of the last batch that was answered. */
     long latest() {
-        return latest;
+        return latest.get();
     }
 
     /** Until one of the batches so far, or of those to come, was answered. */
