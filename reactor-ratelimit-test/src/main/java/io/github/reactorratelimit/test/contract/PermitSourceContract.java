@@ -21,11 +21,10 @@ import reactor.core.scheduler.Schedulers;
 
 /**
  * What a {@link PermitSource} keeps, whatever it decides by. A test of an own one extends this class and gives a source with
- * room for one permit at a time. Real time; what should come is waited for up to ten seconds.
+ * room for one permit at a time. Real time; what should come is waited for with {@link #patience}.
  */
 public abstract class PermitSourceContract {
 
-    private static final Duration PATIENCE = Duration.ofSeconds(10);
     private static final int RACES = 500;
 
     /** For subclasses. */
@@ -37,6 +36,15 @@ public abstract class PermitSourceContract {
      * @return a fresh source that has one permit, which is there again for the next when it was released
      */
     protected abstract PermitSource oneAtATime();
+
+    /**
+     * How long an answer may take before it counts as missing; 10 s unless said.
+     *
+     * @return positive
+     */
+    protected Duration patience() {
+        return Duration.ofSeconds(10);
+    }
 
     /**
      * What is asked for.
@@ -52,11 +60,11 @@ public abstract class PermitSourceContract {
     }
 
     private Permit take(PermitSource source) {
-        return Objects.requireNonNull(source.acquire(demand()).block(PATIENCE), "a permit");
+        return Objects.requireNonNull(source.acquire(demand()).block(patience()), "a permit");
     }
 
-    private static Permit granted(CompletableFuture<Permit> asked) {
-        return Objects.requireNonNull(Mono.fromFuture(asked).block(PATIENCE), "a permit");
+    private Permit granted(CompletableFuture<Permit> asked) {
+        return Objects.requireNonNull(Mono.fromFuture(asked).block(patience()), "a permit");
     }
 
     @Test
@@ -64,7 +72,7 @@ public abstract class PermitSourceContract {
         PermitSource source = oneAtATime();
         source.acquire(demand());
 
-        assertThat(ask(source)).succeedsWithin(PATIENCE);
+        assertThat(ask(source)).succeedsWithin(patience());
     }
 
     @Test
@@ -75,7 +83,7 @@ public abstract class PermitSourceContract {
             protected void hookOnSubscribe(Subscription subscription) {}
         });
 
-        assertThat(ask(source)).succeedsWithin(PATIENCE);
+        assertThat(ask(source)).succeedsWithin(patience());
     }
 
     @Test
@@ -156,7 +164,7 @@ public abstract class PermitSourceContract {
         CompletableFuture<Permit> impatient =
                 source.acquire(demand().maxWait(Duration.ZERO)).toFuture();
 
-        assertThat(impatient).failsWithin(PATIENCE);
+        assertThat(impatient).failsWithin(patience());
         first.release();
         take(source);
     }
@@ -198,7 +206,7 @@ public abstract class PermitSourceContract {
 
             Mono<Void> releasing = Mono.<Void>fromRunnable(first::release).subscribeOn(Schedulers.parallel());
             Mono<Void> cancelling = Mono.<Void>fromRunnable(leaving::cancel).subscribeOn(Schedulers.parallel());
-            Mono.when(releasing, cancelling).block(PATIENCE);
+            Mono.when(releasing, cancelling).block(patience());
 
             assertThat(got).hasValueLessThanOrEqualTo(1);
             take(source).release();

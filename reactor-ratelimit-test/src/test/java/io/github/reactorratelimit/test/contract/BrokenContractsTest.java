@@ -137,6 +137,11 @@ class BrokenContractsTest {
     /** Is subscribed when there is a permit, and never before. */
     static class LateSource extends PermitSourceContract {
         @Override
+        protected Duration patience() {
+            return Duration.ofMillis(200);
+        }
+
+        @Override
         protected PermitSource oneAtATime() {
             RateLimiter one = RateLimiter.of(Limit.inFlight(1));
             return demand -> new Mono<>() {
