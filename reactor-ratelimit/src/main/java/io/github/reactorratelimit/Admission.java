@@ -54,9 +54,11 @@ final class Admission {
         Sharing sharing = null;
         if (store != null && told != null) {
             Sharing.check(limits);
-            StoreVerdicts verdicts = new StoreVerdicts(settings, timers, turns, entries, departures, outgoing);
+            Stocks stocks = new Stocks(timers, told);
+            StoreVerdicts verdicts =
+                    new StoreVerdicts(settings, timers, turns, entries, departures, outgoing, told, stocks);
             SharedKeys keys = new SharedKeys(told, news, cooldowns, turns, generations);
-            sharing = new Sharing(store, settings, tree, timers, turns, verdicts, told, keys);
+            sharing = new Sharing(store, settings, tree, timers, turns, verdicts, told, stocks, keys);
         }
         StoreCaller caller = sharing == null ? null : new StoreCaller(this, sharing, limits, scopes);
         Outlook outlook = new Outlook();

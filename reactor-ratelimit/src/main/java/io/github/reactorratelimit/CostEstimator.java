@@ -13,7 +13,8 @@ import java.util.Objects;
  * {@code max_tokens}), ask for the bound and settle nothing.
  *
  * <p>Defaults: the bound itself until {@value #LEAST_SAMPLES} calls of a key are known; a call weighs 1/16, and costs a
- * hundred times its bound at most, whatever figure is told. The 1,000 keys used last are remembered. Thread-safe; nothing blocks for longer than a look into a map.
+ * hundred times its bound at most, whatever figure is told. The 1,000 keys used last are remembered. Thread-safe; nothing
+ * blocks for longer than a look into a map.
  */
 public final class CostEstimator {
 

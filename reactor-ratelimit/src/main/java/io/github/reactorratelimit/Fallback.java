@@ -28,8 +28,8 @@ import reactor.core.scheduler.Schedulers;
  * attempts, at all sources together. It does not bound the calls themselves; for that there is the attempt timeout. The
  * last resort, the source that would have had a permit first, is asked only if one was left for its wait and none served,
  * and waits as long as its demand allows. A source of a user's own that has not answered by then is left too, whatever it
- * makes of the {@link Demand#maxWait} that it is told; a permit that it gives later goes back. A choice among the sources stands for its own sources, with its own reasons; of
- * two longest waits the outer one holds.
+ * makes of the {@link Demand#maxWait} that it is told; a permit that it gives later goes back. A choice among the sources
+ * stands for its own sources, with its own reasons; of two longest waits the outer one holds.
  *
  * <p>Immutable and thread-safe. Defaults: every {@link Reason} makes a call go on. Cancelling cancels the call under way;
  * nothing is asked after that. If no source served, the last failure surfaces, with the earlier ones as suppressed.

@@ -393,13 +393,12 @@ public final class Limit {
      * figure that a server can have meant; within it sums do not overflow.
      */
     long counted(long delta) {
-        long most = kind == Kind.BUCKET ? mostSpaced() : Math.max(permits(), FAR_TOO_MUCH);
-        return Math.min(delta, most);
+        return kind == Kind.BUCKET ? spaced(delta) : Math.min(delta, Math.max(permits(), FAR_TOO_MUCH));
     }
 
-    /** How much of an overuse is spaced: beyond that nobody would ever go again. */
-    long mostSpaced() {
-        return Exact.floorDiv(permits(), MOST_SPACED, 0, 1);
+    /** As much of it as is spaced, by a bucket or within a window: with more than that nobody would ever go again. */
+    long spaced(long delta) {
+        return Math.min(delta, Exact.floorDiv(permits(), MOST_SPACED, 0, 1));
     }
 
     Pace pace() {

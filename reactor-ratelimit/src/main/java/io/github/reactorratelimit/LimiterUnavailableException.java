@@ -14,7 +14,8 @@ public final class LimiterUnavailableException extends RateLimitException {
                 keys,
                 "Limiter '" + limiter + "' can't decide, because its store is out of order"
                         + (cause == null ? "" : ": " + cause.getMessage())
-                        + ". Choose failOpen to go on with a part of the limits meanwhile.",
+                        + ". A store that names how many processes share it, as failOpen does, lets each go on with its part"
+                        + " meanwhile.",
                 cause);
     }
 

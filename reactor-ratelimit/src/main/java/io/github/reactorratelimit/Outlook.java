@@ -51,6 +51,9 @@ final class Outlook {
     private void look(long now, Meter[] meters, Demand demand) {
         for (Meter meter : meters) {
             long cost = demand.costFor(meter);
+            if (cost == 0) {
+                continue; // It has no say.
+            }
             long at = meter.canEver(cost) ? meter.readyAt(now, cost) : Exact.NEVER;
             long available = meter.available(now);
             long left = at <= now ? available - cost : available;

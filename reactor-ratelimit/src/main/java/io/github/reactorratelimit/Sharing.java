@@ -1,15 +1,14 @@
 package io.github.reactorratelimit;
 
-import io.github.reactorratelimit.LimitStore.Answer;
 import io.github.reactorratelimit.LimitStore.Batch;
 import io.github.reactorratelimit.LimitStore.Reply;
 import io.github.reactorratelimit.StoreCall.Asked;
-import io.github.reactorratelimit.StoreCall.Group;
 import io.github.reactorratelimit.Ticket.Stage;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
 
 /**
  * The local half of limits that a store keeps for many processes; under the monitor. Whoever would be granted here, by this
@@ -35,9 +34,6 @@ final class Sharing {
 
     /** The most that one call asks for. */
     private static final int CALL = 8_192;
-    /** When to ask again for what only another process can give back. */
-    private static final long AGAIN_NANOS = 50_000_000L;
-
     /** When something has to be told although nobody asks: a lease, a probe. */
     static final class Round extends Timed {}
 
@@ -91,6 +87,7 @@ final class Sharing {
             Turns turns,
             StoreVerdicts verdicts,
             StoreNews news,
+            Stocks stocks,
             SharedKeys keys) {
         this.store = store;
         this.settings = settings;
@@ -100,12 +97,27 @@ final class Sharing {
         this.verdicts = verdicts;
         this.news = news;
         this.keys = keys;
-        this.stocks = new Stocks(timers, news);
+        this.stocks = stocks;
         this.timeoutNanos = Exact.nanos(store.terms().timeout());
     }
 
-    LimitStore store() {
-        return store;
+    /** Calls the store. One that throws, or gives no reply or one that isn't to this batch, has failed. */
+    Mono<Reply> decide(Batch batch) {
+        return Mono.defer(() -> store.decide(batch))
+                .switchIfEmpty(Mono.error(() -> new IllegalStateException("the store gave no reply")))
+                .doOnNext(reply -> checkReply(batch, reply));
+    }
+
+    private static void checkReply(Batch batch, Reply reply) {
+        check(batch.asks(), reply.answers(), "answers", "asks");
+        check(batch.keys(), reply.keys(), "states", "keys");
+    }
+
+    private static void check(List<?> asked, List<?> given, String what, String of) {
+        if (asked.size() != given.size()) {
+            throw new IllegalStateException(
+                    "the store gave " + given.size() + " " + what + " for " + asked.size() + " " + of);
+        }
     }
 
     Mode mode() {
@@ -302,88 +314,11 @@ final class Sharing {
             mode = Mode.SHARED;
         }
         for (int i = 0; i < ended.groups.size(); i++) {
-            Group group = ended.groups.get(i);
-            Answer answer = reply.answers().get(i);
-            answered(now, ended, group, answer, reply.atNanos());
-            if (ended.asksAhead(i)) {
-                stocks.granted(now, group, answer.ahead(), reply.atNanos());
-            }
+            verdicts.answered(now, ended, i, reply, disposed);
         }
         stocks.answered(now);
-        grantAhead(now);
+        verdicts.grantAhead(now, asked);
         setRound(now);
-    }
-
-    /** Those who came meanwhile are the first who get what was granted ahead. */
-    private void grantAhead(long now) {
-        if (stocks.isSome()) {
-            asked.removeIf(one -> {
-                Ticket ticket = one.ticket();
-                Standing ahead = ticket.stage() == Stage.ASKED ? stocks.take(now, ticket) : null;
-                if (ahead != null) {
-                    verdicts.grant(now, ticket, ahead);
-                }
-                return ahead != null;
-            });
-        }
-    }
-
-    private void answered(long now, StoreCall ended, Group group, Answer answer, long at) {
-        Standing standing = new Standing(group.slot(), group.demand(), group.phase(), at, null);
-        int left = answer.granted();
-        List<Asked> refused = new ArrayList<>(0);
-        for (Asked one : group.asked()) {
-            if (one.ticket().stage() == Stage.ASKED) {
-                if (one.ticket() instanceof Inquiry inquiry) {
-                    inquiry.answered(answer, limitOf(ended, answer));
-                }
-                if (left > 0) {
-                    left--;
-                    verdicts.grant(now, one.ticket(), standing);
-                    news.holding(one.ticket().place().node);
-                } else {
-                    refused.add(one);
-                }
-            }
-        }
-        if (left > 0) {
-            // Whoever was cancelled before the answer gives back what it got, and its place in flight and in a ramp.
-            news.permits().returned(standing, left);
-            news.held(group.slot().node);
-            news.ramps(group.slot().node);
-        }
-        if (!refused.isEmpty()) {
-            refused(now, ended, answer, refused);
-        }
-    }
-
-    private static @Nullable Limit limitOf(StoreCall ended, Answer answer) {
-        return answer.books() < 0 ? null : ended.draft.limits.get(answer.books());
-    }
-
-    /** A window may be told to be full for as long as calls under way may take, which end a period after their heads. */
-    private static long least(long toldNanos, @Nullable Limit limit) {
-        return limit != null && limit.kind() == Limit.Kind.WINDOW
-                ? Math.min(toldNanos, WindowMeter.countedNanos(limit))
-                : toldNanos;
-    }
-
-    private void refused(long now, StoreCall ended, Answer answer, List<Asked> refused) {
-        Limit limit = limitOf(ended, answer);
-        boolean forGood = limit != null && limit.kind() == Limit.Kind.TOTAL;
-        boolean timed = answer.waitNanos() >= 0;
-        long until = Exact.add(now, timed ? Math.max(1, least(answer.waitNanos(), limit)) : AGAIN_NANOS);
-        if (answer.key() >= 0 && !forGood) {
-            int lane = answer.books() < 0 ? -1 : ended.draft.lanes.get(answer.books());
-            ended.draft
-                    .nodes
-                    .get(answer.key())
-                    .refused(until, lane, refused.get(0).ticket().demand, limit);
-        }
-        for (int i = refused.size() - 1; i >= 0; i--) {
-            Asked one = refused.get(i);
-            verdicts.refuse(now, one, forGood ? Exact.NEVER : until, timed, limit, disposed);
-        }
     }
 
     // ------------------------------------------------------------------------------------------------------- lost

@@ -30,12 +30,8 @@ final class SpacedWindowMeter extends WindowMeter {
     void settle(long now, long delta, Booking booking) {
         if (!isOver(now, booking)) {
             super.settle(now, delta, booking);
-            spacing.settle(now, spaced(limit, delta));
+            spacing.settle(now, limit.spaced(delta));
         }
-    }
-
-    static long spaced(Limit limit, long delta) {
-        return Math.min(delta, limit.mostSpaced());
     }
 
     @Override

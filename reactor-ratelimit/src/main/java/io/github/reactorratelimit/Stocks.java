@@ -18,16 +18,16 @@ final class Stocks {
 
     /** For how long permits are kept; the store counts them from so much later. */
     static final long KEPT_NANOS = 5_000_000;
-    /** A call that comes so soon after a reply follows it at once. */
-    private static final long CLOSE_NANOS = 1_000_000;
+    /** How soon after a reply. */
+    private static final long FOLLOWING_NANOS = 1_000_000;
 
     private final Timers timers;
     private final StoreNews news;
     private final IdentityHashMap<Slot, Stock> stocks = new IdentityHashMap<>();
     private @Nullable Stock latest;
     private boolean disposed;
-    private boolean answered;
-    private long answeredAt;
+    /** A call that is made until then follows the one before at once. */
+    private long followsUntil = Long.MIN_VALUE;
 
     Stocks(Timers timers, StoreNews news) {
         this.timers = timers;
@@ -64,8 +64,7 @@ final class Stocks {
 
     /** How many more to ask for than stand and wait. */
     int wanted(long now, long call, Group group, List<Part> parts, StoreDraft draft) {
-        boolean close = answered && now - answeredAt <= CLOSE_NANOS;
-        if (!close || !areKept(parts, draft) || isHeldBack(now, group.slot().node)) {
+        if (now > followsUntil || !areKept(parts, draft) || isHeldBack(now, group.slot().node)) {
             return 0;
         }
         Stock stock = stocks.get(group.slot());
@@ -100,8 +99,7 @@ final class Stocks {
 
     /** A call was answered. */
     void answered(long now) {
-        answered = true;
-        answeredAt = now;
+        followsUntil = Exact.add(now, FOLLOWING_NANOS);
     }
 
     /** The store granted so many more than stood and waited, or none. */

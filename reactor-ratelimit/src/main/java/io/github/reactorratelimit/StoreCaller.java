@@ -114,12 +114,10 @@ final class StoreCaller implements Runnable {
     private void send(StoreCall call) {
         LimitStore.Batch batch = call.batch;
         assert batch != null;
-        call.subscription.update(sharing.store()
-                .decide(batch)
+        call.subscription.update(sharing.decide(batch)
                 .subscribe(
                         reply -> admission.passes().pass(now -> answered(now, call, reply)),
-                        error -> lost(call, error),
-                        () -> lost(call, new IllegalStateException("the store gave no reply"))));
+                        error -> lost(call, error)));
     }
 
     private void answered(long now, StoreCall call, LimitStore.Reply reply) {

@@ -137,9 +137,7 @@ final class StoreDraft {
     /** What an overuse counts in these books. */
     long counted(int place, long delta) {
         Limit limit = limits.get(place);
-        long counted = limit.counted(delta);
-        boolean spacing = books.get(place).kind() == Kind.BUCKET && !isBucket(place);
-        return spacing ? SpacedWindowMeter.spaced(limit, counted) : counted;
+        return books.get(place).kind() == Kind.BUCKET ? limit.spaced(delta) : limit.counted(delta);
     }
 
     /** When a permit was granted is what a bucket asks, not when it counts from. */

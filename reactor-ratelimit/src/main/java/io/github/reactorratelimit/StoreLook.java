@@ -53,8 +53,7 @@ final class StoreLook {
             admission.passes().pass(now -> sharing.asideEnded(call));
             call.subscription.dispose();
         });
-        call.subscription.update(sharing.store()
-                .decide(batch)
+        call.subscription.update(sharing.decide(batch)
                 .publishOn(admission.clock().scheduler())
                 .subscribe(
                         reply -> sink.success(new StoreLook(call, here[0], reply)),

@@ -10,50 +10,26 @@ import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
-import reactor.core.publisher.Mono;
-import reactor.core.publisher.Sinks;
 import reactor.test.scheduler.VirtualTimeScheduler;
 
 /** A limiter that is disposed has nothing to do with its store any more once that is gone, or out of order. */
 class DisposedWithAStoreTest {
 
     private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
-    private final List<Sinks.One<LimitStore.Reply>> calls = new ArrayList<>();
+    private final HandStore store = new HandStore(10);
     private final RateLimiter limiter = RateLimiter.named("gone")
             .limit(Limit.of(5, ofSeconds(10)))
             .scheduler(() -> time)
-            .build(new SilentStore());
+            .build(store);
     private final List<Throwable> failures = new ArrayList<>();
     private final Logger logger = (Logger) LoggerFactory.getLogger(RateLimiter.class);
     private final @Nullable Level before = logger.getLevel();
     private final ListAppender<ILoggingEvent> log = new ListAppender<>();
-
-    /** Answers when the test says so. */
-    private final class SilentStore implements LimitStore {
-
-        @Override
-        public Mono<Reply> decide(Batch batch) {
-            Sinks.One<Reply> call = Sinks.one();
-            calls.add(call);
-            return call.asMono();
-        }
-
-        @Override
-        public String key(Map<String, String> attributes) {
-            return attributes.toString();
-        }
-
-        @Override
-        public Terms terms() {
-            return new Terms(ofSeconds(5), ofSeconds(30), ofSeconds(1), 10);
-        }
-    }
 
     @BeforeEach
     void ask() {
@@ -61,7 +37,7 @@ class DisposedWithAStoreTest {
         logger.addAppender(log);
         logger.setLevel(Level.INFO);
         limiter.acquire(Demand.one()).subscribe(permit -> {}, failures::add);
-        assertThat(calls).hasSize(1);
+        assertThat(store.batches).hasSize(1);
     }
 
     @AfterEach
@@ -70,30 +46,30 @@ class DisposedWithAStoreTest {
         logger.setLevel(before);
     }
 
-    private void lose(int call) {
-        calls.get(call).tryEmitError(new IllegalStateException("closed"));
+    private void lose() {
+        store.open.remove().tryEmitError(new IllegalStateException("closed"));
     }
 
     @Test
     void what_was_under_way_is_no_outage_when_it_is_lost() {
         limiter.dispose();
-        lose(0);
+        lose();
         time.advanceTimeBy(ofMinutes(10));
         assertThat(log.list).isEmpty();
-        assertThat(calls).hasSize(1);
+        assertThat(store.batches).hasSize(1);
         assertThat(failures).hasExactlyElementsOfTypes(LimiterDisposedException.class);
         assertThat(limiter.snapshot().timers()).isZero();
     }
 
     @Test
     void a_store_that_is_out_of_order_is_not_asked_any_more_whether_it_answers() {
-        lose(0);
+        lose();
         time.advanceTimeBy(ofSeconds(1));
-        assertThat(calls).as("one probe").hasSize(2);
+        assertThat(store.batches).as("one probe").hasSize(2);
         limiter.dispose();
-        lose(1);
+        lose();
         time.advanceTimeBy(ofMinutes(10));
-        assertThat(calls).hasSize(2);
+        assertThat(store.batches).hasSize(2);
         assertThat(limiter.snapshot().timers()).isZero();
     }
 }

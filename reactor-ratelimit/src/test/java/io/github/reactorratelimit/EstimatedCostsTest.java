@@ -57,6 +57,17 @@ class EstimatedCostsTest {
     }
 
     @Test
+    void a_limit_that_a_demand_costs_nothing_has_no_say_and_is_not_shown() {
+        Limit tokens = Limit.total(10).unit("tokens");
+        RateLimiter limiter = limiter(Limit.of(60, ofMinutes(1)), tokens);
+        assertThat(limiter.tryAcquire(tokens(10)).limit()).isEqualTo(tokens);
+        Decision free = limiter.tryAcquire(Demand.one());
+        assertThat(free.allowed()).isTrue();
+        assertThat(free.limit()).isEqualTo(Limit.of(60, ofMinutes(1)));
+        assertThat(free.remaining()).isEqualTo(58);
+    }
+
+    @Test
     void what_an_answer_used_less_serves_those_who_wait_at_once() {
         RateLimiter limiter = limiter(Limit.of(1_000, ofMinutes(1)).unit("tokens"));
         Sinks.One<String> answer = Sinks.one();

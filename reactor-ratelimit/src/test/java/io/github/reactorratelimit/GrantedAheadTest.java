@@ -41,11 +41,15 @@ class GrantedAheadTest {
 
     /** Three calls, one at once after the other; the third, for two, asked two ahead. */
     private void busy(RateLimiter limiter) {
+        busyUntilTheThirdAnswer(limiter);
+        store.answer();
+    }
+
+    private void busyUntilTheThirdAnswer(RateLimiter limiter) {
         acquire(limiter, 1);
         acquire(limiter, 3);
         store.answer();
         acquire(limiter, 2);
-        store.answer();
         store.answer();
     }
 
@@ -147,11 +151,7 @@ class GrantedAheadTest {
     @Test
     void a_call_that_takes_long_brings_them_all_the_same() {
         RateLimiter limiter = limiter(WINDOW);
-        acquire(limiter, 1);
-        acquire(limiter, 3);
-        store.answer();
-        acquire(limiter, 2);
-        store.answer();
+        busyUntilTheThirdAnswer(limiter);
         time.advanceTimeBy(ofSeconds(1));
         store.answer();
         acquire(limiter, 2);
@@ -161,11 +161,7 @@ class GrantedAheadTest {
     @Test
     void who_came_during_the_call_is_the_first_who_gets_one() {
         RateLimiter limiter = limiter(WINDOW);
-        acquire(limiter, 1);
-        acquire(limiter, 3);
-        store.answer();
-        acquire(limiter, 2);
-        store.answer();
+        busyUntilTheThirdAnswer(limiter);
         acquire(limiter, 3, Demand.one().maxWait(Duration.ZERO));
         store.answer();
         assertThat(permits).hasSize(8);
@@ -224,11 +220,7 @@ class GrantedAheadTest {
     @Test
     void those_that_come_after_it_was_disposed_are_given_back() {
         RateLimiter limiter = limiter(WINDOW);
-        acquire(limiter, 1);
-        acquire(limiter, 3);
-        store.answer();
-        acquire(limiter, 2);
-        store.answer();
+        busyUntilTheThirdAnswer(limiter);
         limiter.dispose();
         store.answer();
         assertThat(store.latest().corrections()).extracting(Correction::delta).contains(-2L);

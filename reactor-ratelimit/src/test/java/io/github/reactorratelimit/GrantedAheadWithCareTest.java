@@ -255,6 +255,33 @@ class GrantedAheadWithCareTest {
         acquire(limiter, 4, Demand.one());
         store.open.remove().tryEmitValue(new Reply(HandStore.AT, List.of(store.state), List.of()));
         assertThat(permits).hasSize(8);
-        assertThat(failures).hasSize(2).hasOnlyElementsOfType(LimiterUnavailableException.class);
+        assertThat(failures)
+                .hasSize(2)
+                .allSatisfy(failure -> assertThat(failure)
+                        .isInstanceOf(LimiterUnavailableException.class)
+                        .hasRootCauseMessage("the store gave 0 answers for 1 asks"));
+    }
+
+    @Test
+    void a_store_that_gives_no_reply_has_failed_for_operators_too() {
+        spec().build(store).status(Demand.one()).subscribe(state -> {}, failures::add);
+        store.open.remove().tryEmitEmpty();
+        time.advanceTimeBy(Duration.ZERO);
+        assertThat(failures)
+                .hasSize(1)
+                .allSatisfy(failure -> assertThat(failure)
+                        .isInstanceOf(LimiterUnavailableException.class)
+                        .hasRootCauseMessage("the store gave no reply"));
+    }
+
+    @Test
+    void a_store_that_throws_is_a_lost_call() {
+        store.broken = new IllegalStateException("no pool");
+        acquire(spec().build(store), 1, Demand.one());
+        assertThat(failures)
+                .hasSize(1)
+                .allSatisfy(failure -> assertThat(failure)
+                        .isInstanceOf(LimiterUnavailableException.class)
+                        .hasRootCauseMessage("no pool"));
     }
 }

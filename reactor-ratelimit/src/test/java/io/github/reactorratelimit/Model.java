@@ -593,6 +593,9 @@ final class Model {
             }
             for (ModelBooks books : key.booksOf(demand.lane)) {
                 long cost = demand.cost(books.limit);
+                if (cost == 0) {
+                    continue;
+                }
                 long at = books.canEver(cost) ? books.readyAt(now, cost) : Exact.NEVER;
                 long has = books.available(now) - (at <= now ? cost : 0);
                 left = at > readyAt ? has : at == readyAt ? Math.min(left, has) : left;
@@ -600,6 +603,9 @@ final class Model {
             }
             for (ModelQuota quota : key.quotas) {
                 long cost = demand.asked.cost(quota.unit);
+                if (cost == 0) {
+                    continue;
+                }
                 long at = readyAt(quota, cost);
                 long has = available(quota) - (at <= now ? cost : 0);
                 left = at > readyAt ? has : at == readyAt ? Math.min(left, has) : left;
@@ -608,6 +614,9 @@ final class Model {
             Share share = settings.lanes().share(demand.lane);
             for (ModelQuota quota : share.isWhole() ? List.<ModelQuota>of() : key.quotas) {
                 long cost = demand.asked.cost(quota.unit);
+                if (cost == 0) {
+                    continue;
+                }
                 long at = quota.shareReadyAt(now, demand.lane, share, 0, cost);
                 long has = quota.left(demand.lane, share) - (at <= now ? cost : 0);
                 left = at > readyAt ? has : at == readyAt ? Math.min(left, has) : left;

@@ -15,9 +15,8 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -31,19 +30,11 @@ class CorrectionsTest {
     private static final long SECOND = 1_000_000;
     private static final long SPAN = 10_010_000;
 
-    private static RealRedis server;
-    private static RedisCommands<String, String> redis;
+    @RegisterExtension
+    static final RealRedis server = new RealRedis();
 
-    @BeforeAll
-    static void start() {
-        server = new RealRedis();
-        redis = server.connection().sync();
-    }
-
-    @AfterAll
-    static void stop() {
-        server.close();
-    }
+    private static final RedisCommands<String, String> redis =
+            server.connection().sync();
 
     private static ScriptCall call(Limit limit) {
         ScriptCall call = new ScriptCall();

@@ -7,10 +7,9 @@ import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.api.sync.RedisCommands;
 import java.util.List;
 import java.util.Random;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** The script alone, on a real server, with the clock as an argument. */
 class DecideScriptTest {
@@ -22,19 +21,11 @@ class DecideScriptTest {
 
     private static final long SECOND = 1_000_000;
 
-    private static RealRedis server;
-    private static RedisCommands<String, String> redis;
+    @RegisterExtension
+    static final RealRedis server = new RealRedis();
 
-    @BeforeAll
-    static void start() {
-        server = new RealRedis();
-        redis = server.connection().sync();
-    }
-
-    @AfterAll
-    static void stop() {
-        server.close();
-    }
+    private static final RedisCommands<String, String> redis =
+            server.connection().sync();
 
     @BeforeEach
     void empty() {

@@ -19,12 +19,11 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.RepetitionInfo;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import reactor.test.scheduler.VirtualTimeScheduler;
 
 /** Processes that know of a server's quota from its responses only, on a real Redis that is told the virtual time. */
@@ -32,22 +31,13 @@ class LearningTogetherTest {
 
     private static final long T = 1_800_000_000_000_000L;
 
-    private static RealRedis server;
-    private static StatefulRedisConnection<String, String> connection;
+    @RegisterExtension
+    static final RealRedis server = new RealRedis();
+
+    private static final StatefulRedisConnection<String, String> connection = server.connection();
     private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
     private final List<Peer> peers = new ArrayList<>();
     private final FarQuota far = new FarQuota();
-
-    @BeforeAll
-    static void start() {
-        server = new RealRedis();
-        connection = server.connection();
-    }
-
-    @AfterAll
-    static void stop() {
-        server.close();
-    }
 
     @AfterEach
     void dispose() {

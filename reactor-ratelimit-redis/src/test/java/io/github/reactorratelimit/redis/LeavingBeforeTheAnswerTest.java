@@ -15,10 +15,9 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -32,8 +31,10 @@ import reactor.core.publisher.Sinks;
 /** Whoever leaves between its question and the answer, by whatever verb it asked, takes nothing. */
 class LeavingBeforeTheAnswerTest {
 
-    private static RealRedis server;
-    private static StatefulRedisConnection<String, String> connection;
+    @RegisterExtension
+    static final RealRedis server = new RealRedis();
+
+    private static final StatefulRedisConnection<String, String> connection = server.connection();
     private final AtomicInteger told = new AtomicInteger();
     private final RateLimiterSpec spec = RateLimiter.named("leaving-" + System.identityHashCode(this))
             .limit(
@@ -51,17 +52,6 @@ class LeavingBeforeTheAnswerTest {
     private HeldStore held;
     private WatchedStore store;
     private RateLimiter limiter;
-
-    @BeforeAll
-    static void start() {
-        server = new RealRedis();
-        connection = server.connection();
-    }
-
-    @AfterAll
-    static void stop() {
-        server.close();
-    }
 
     @BeforeEach
     void build() {

@@ -8,11 +8,13 @@ import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.extension.AfterAllCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
 import redis.embedded.RedisServer;
 import redis.embedded.core.RedisServerBuilder;
 
-/** A real server on a port of its own, for one test class. */
-final class RealRedis implements AutoCloseable {
+/** A real server on a port of its own; as a registered extension for one test class, else until it is closed. */
+final class RealRedis implements AutoCloseable, AfterAllCallback {
 
     private final int port = freePort();
     private final List<AutoCloseable> open = new ArrayList<>();
@@ -95,6 +97,13 @@ final class RealRedis implements AutoCloseable {
     void restart() {
         stop();
         startAgain();
+    }
+
+    @Override
+    public void afterAll(ExtensionContext context) {
+        if (context.getRequiredTestClass().getEnclosingClass() == null) { // Nested ones go on with it.
+            close();
+        }
     }
 
     @Override

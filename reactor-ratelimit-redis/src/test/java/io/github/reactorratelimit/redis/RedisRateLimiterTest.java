@@ -21,11 +21,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
@@ -34,20 +33,11 @@ class RedisRateLimiterTest {
 
     private static final Demand NOW = Demand.one().maxWait(Duration.ZERO);
 
-    private static RealRedis server;
-    private static StatefulRedisConnection<String, String> connection;
+    @RegisterExtension
+    static final RealRedis server = new RealRedis();
+
+    private static final StatefulRedisConnection<String, String> connection = server.connection();
     private final List<RateLimiter> limiters = new ArrayList<>();
-
-    @BeforeAll
-    static void start() {
-        server = new RealRedis();
-        connection = server.connection();
-    }
-
-    @AfterAll
-    static void stop() {
-        server.close();
-    }
 
     @BeforeEach
     void empty() {

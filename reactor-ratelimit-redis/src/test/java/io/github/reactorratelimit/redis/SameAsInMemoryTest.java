@@ -22,9 +22,8 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -36,19 +35,10 @@ class SameAsInMemoryTest {
 
     private static final long T = 1_800_000_000_000_000L;
 
-    private static RealRedis server;
-    private static StatefulRedisConnection<String, String> connection;
+    @RegisterExtension
+    static final RealRedis server = new RealRedis();
 
-    @BeforeAll
-    static void start() {
-        server = new RealRedis();
-        connection = server.connection();
-    }
-
-    @AfterAll
-    static void stop() {
-        server.close();
-    }
+    private static final StatefulRedisConnection<String, String> connection = server.connection();
 
     static Stream<Arguments> specs() {
         RateLimiterSpec plain = RateLimiter.named("same");

@@ -23,10 +23,9 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import reactor.core.Disposable;
 import reactor.core.publisher.Mono;
 import reactor.test.scheduler.VirtualTimeScheduler;
@@ -39,21 +38,12 @@ class SharedCooldownTest {
             RateLimitSignal.of(429).throttled(true).build();
     private static final RateLimitSignal CLEAN = RateLimitSignal.of(200).build();
 
-    private static RealRedis server;
-    private static StatefulRedisConnection<String, String> connection;
+    @RegisterExtension
+    static final RealRedis server = new RealRedis();
+
+    private static final StatefulRedisConnection<String, String> connection = server.connection();
     private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
     private final List<Peer> peers = new ArrayList<>();
-
-    @BeforeAll
-    static void start() {
-        server = new RealRedis();
-        connection = server.connection();
-    }
-
-    @AfterAll
-    static void stop() {
-        server.close();
-    }
 
     @AfterEach
     void dispose() {

@@ -10,10 +10,9 @@ import io.github.reactorratelimit.test.contract.RateLimiterContract;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import reactor.test.scheduler.VirtualTimeScheduler;
 
 /** A limiter whose books are on Redis decides as any limiter has to, with every limit. The script is told the virtual time. */
@@ -21,21 +20,12 @@ class StoreContractTest {
 
     private static final long START_MICROS = 1_800_000_000_000_000L;
 
-    private static RealRedis server;
-    private static StatefulRedisConnection<String, String> connection;
+    @RegisterExtension
+    static final RealRedis server = new RealRedis();
+
+    private static final StatefulRedisConnection<String, String> connection = server.connection();
 
     private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
-
-    @BeforeAll
-    static void start() {
-        server = new RealRedis();
-        connection = server.connection();
-    }
-
-    @AfterAll
-    static void stop() {
-        server.close();
-    }
 
     private RateLimiter onEmpty(RateLimiterSpec spec) {
         connection.sync().flushall();
