@@ -308,12 +308,19 @@ class Attempt<T> extends TriedSubscription implements CoreSubscriber<T>, Layers.
     @Override
     public void onError(Throwable error) {
         if (draining instanceof Draining || !isInTime()) {
-            Operators.onErrorDropped(error, currentContext());
+            drop(error);
             return;
         }
         boolean sentenced = retries != null && retries.isSentence(error);
         Throwable outcome = sentenced ? error : judge(error);
         if (!end(outcome, false)) {
+            drop(error);
+        }
+    }
+
+    /** Nobody is there for an error any more; that there should be another attempt is nobody else's business. */
+    private void drop(Throwable error) {
+        if (!(error instanceof Again)) {
             Operators.onErrorDropped(error, currentContext());
         }
     }

@@ -32,10 +32,11 @@ class GrantedAheadOnRedisTest {
     @BeforeEach
     void start() {
         server = new RealRedis();
+        store = new WatchedStore(new RedisStore(sharing(), "busy"));
+        processes = List.of();
     }
 
     private void build(int limit) {
-        store = new WatchedStore(new RedisStore(sharing(), "busy"));
         processes = Stream.of(store, new RedisStore(sharing(), "busy"))
                 .map(each -> RateLimiter.named("busy")
                         .limit(Limit.of(limit, ofMinutes(30)))

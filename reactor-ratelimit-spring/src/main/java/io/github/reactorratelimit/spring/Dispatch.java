@@ -4,6 +4,7 @@ import io.github.reactorratelimit.Exchange;
 import io.github.reactorratelimit.Verdict;
 import io.github.reactorratelimit.signal.Headers;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.springframework.core.io.buffer.DataBuffer;
 import org.springframework.core.io.buffer.DataBufferUtils;
 import org.springframework.http.client.reactive.ClientHttpRequest;
@@ -23,7 +24,13 @@ final class Dispatch {
     private final ClientRequest request;
     private final RateLimitFilter.Told told;
     private final boolean lends;
-    private volatile boolean begun;
+    /** What the client writes, once it has a connection. */
+    private volatile @Nullable ClientHttpRequest begun;
+    /** The body of the response is read, by whoever it is. */
+    private volatile boolean read;
+    /** The caller has cancelled. */
+    private volatile boolean left;
+
     private volatile boolean refused;
 
     /**
@@ -39,9 +46,31 @@ final class Dispatch {
     }
 
     Mono<ClientResponse> through(ExchangeFunction next) {
-        return Mono.deferContextual(context -> next.exchange(watched(context)))
+        Mono<ClientResponse> answer = Mono.deferContextual(context -> next.exchange(watched(context)))
                 .flatMap(this::heard)
                 .onErrorMap(this::explained);
+        return new MonoLeft<>(answer, this::left);
+    }
+
+    /** The client has cancelled by now; whoever reads the body cancels that. */
+    private void left() {
+        left = true;
+        abandonUnread();
+    }
+
+    /** The body cannot be read, or not to its end: Spring gives none to a caller who has left. */
+    private void cut() {
+        read = false;
+        if (left) {
+            abandonUnread();
+        }
+    }
+
+    private void abandonUnread() {
+        ClientHttpRequest writing = begun;
+        if (writing != null && !read) {
+            NettyRequest.abandon(writing);
+        }
     }
 
     private ClientRequest watched(ContextView context) {
@@ -53,9 +82,9 @@ final class Dispatch {
 
     /** The client has a connection and is about to write the request. */
     void begin(ClientHttpRequest writing) {
-        begun = true;
+        begun = writing;
         exchange.sending();
-        SpringFailures.watch(writing, () -> refused = true);
+        NettyRequest.watch(writing, () -> refused = true);
     }
 
     /** The request is written. */
@@ -71,7 +100,9 @@ final class Dispatch {
     private Mono<ClientResponse> heard(ClientResponse response) {
         int status = response.statusCode().value();
         Headers headers = new SpringHeaders(response.headers().asHttpHeaders());
-        Flux<DataBuffer> content = response.body(BodyExtractors.toDataBuffers());
+        Flux<DataBuffer> content = response.body(BodyExtractors.toDataBuffers())
+                .doFirst(() -> read = true)
+                .doOnError(error -> cut());
         int wanted = exchange.bodyBytes(status, headers);
         if (wanted <= 0) {
             return answered(exchange.head(status, headers), response, content);
@@ -113,7 +144,7 @@ final class Dispatch {
     }
 
     private Throwable explained(Throwable error) {
-        exchange.failing(SpringFailures.meaning(error, request.url(), begun, refused));
+        exchange.failing(SpringFailures.meaning(error, request.url(), begun != null, refused));
         return SpringFailures.named(error);
     }
 }

@@ -20,11 +20,8 @@ import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLHandshakeException;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpRequest;
-import org.springframework.http.client.reactive.ClientHttpRequest;
-import org.springframework.util.ClassUtils;
 import org.springframework.web.reactive.function.client.WebClientRequestException;
 import org.springframework.web.reactive.function.client.WebClientResponseException;
-import reactor.netty.Connection;
 
 /**
  * What the exceptions of a {@code WebClient} mean. Where Reactor Netty is there, its failures are read by their own table;
@@ -34,8 +31,6 @@ final class SpringFailures implements FailureReader {
 
     static final SpringFailures INSTANCE = new SpringFailures();
 
-    private static final boolean NETTY =
-            ClassUtils.isPresent("reactor.netty.http.client.HttpClient", SpringFailures.class.getClassLoader());
     private static final int MOST_CAUSES = 20;
     /** What the JDK's client says of a stream that an HTTP/2 server refused (RFC 9113, 8.7). */
     private static final String REFUSED_STREAM = "Received RST_STREAM: Stream not processed";
@@ -48,13 +43,6 @@ final class SpringFailures implements FailureReader {
             return response(answer);
         }
         return error instanceof WebClientRequestException ? transport(error) : null;
-    }
-
-    /** Has it told if the server refuses the stream of a request, where the client is one that knows. */
-    static void watch(ClientHttpRequest request, Runnable refused) {
-        if (NETTY) {
-            Netty.watch(request.getNativeRequest(), refused);
-        }
     }
 
     /**
@@ -70,7 +58,7 @@ final class SpringFailures implements FailureReader {
         if (isRefusedStream(error)) {
             return Failure.notSent();
         }
-        Failure known = NETTY ? Netty.meaning(error, begun, refused) : null;
+        Failure known = NettyRequest.PRESENT ? Netty.meaning(error, begun, refused) : null;
         Failure failure = known == null ? unknown(error, begun) : known;
         String proxy = begun ? null : Detour.of(error, url);
         return proxy == null ? failure : failure.atProxy(proxy);
@@ -90,7 +78,7 @@ final class SpringFailures implements FailureReader {
 
     /** The error as it is, or one of the same class that names the proxy where that refused. */
     static Throwable named(Throwable error) {
-        if (!NETTY || !(error instanceof WebClientRequestException failed)) {
+        if (!NettyRequest.PRESENT || !(error instanceof WebClientRequestException failed)) {
             return error;
         }
         Throwable named = Netty.named(error);
@@ -116,7 +104,7 @@ final class SpringFailures implements FailureReader {
         if (isRefusedStream(error)) {
             return Failure.notSent();
         }
-        Failure known = NETTY ? Netty.meaning(error, true, false) : null;
+        Failure known = NettyRequest.PRESENT ? Netty.meaning(error, true, false) : null;
         return known == null ? plain(error) : known;
     }
 
@@ -180,12 +168,6 @@ final class SpringFailures implements FailureReader {
 
         static Throwable named(Throwable error) {
             return NettyFailures.named(error);
-        }
-
-        static void watch(Object request, Runnable refused) {
-            if (request instanceof Connection connection) {
-                NettyFailures.watch(connection.channel(), refused);
-            }
         }
     }
 }

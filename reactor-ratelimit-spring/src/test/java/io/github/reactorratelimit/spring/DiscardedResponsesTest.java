@@ -27,6 +27,7 @@ import org.springframework.http.HttpStatus;
 import org.springframework.web.reactive.function.client.ClientResponse;
 import org.springframework.web.reactive.function.client.WebClient;
 import reactor.core.Disposable;
+import reactor.core.Disposables;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.test.scheduler.VirtualTimeScheduler;
@@ -128,6 +129,22 @@ class DiscardedResponsesTest {
             assertThat(wire.inFlight()).isZero();
             await(() -> wire.server.openConnections() == 0);
             assertThat(wire.wire()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void a_caller_who_leaves_between_head_and_body_holds_no_connection() {
+        Reply stalling = Reply.ok().body("0123456789").slowly(2, Duration.ofHours(1));
+        try (Wire wire = Wire.always(stalling)) {
+            Disposable.Swap call = Disposables.swap();
+            WebClient leaving = wire.plain()
+                    .filter(wire.filter)
+                    .filter((request, next) -> next.exchange(request).doOnNext(head -> call.dispose()))
+                    .build();
+            call.update(answer(leaving.get().uri("/x")).subscribe());
+
+            await(() -> wire.wire() == 1 && wire.server.openConnections() == 0);
+            wire.assertIdle();
         }
     }
 

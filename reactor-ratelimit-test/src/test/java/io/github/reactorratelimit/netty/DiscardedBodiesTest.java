@@ -15,6 +15,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.Disposable;
+import reactor.core.Disposables;
+import reactor.netty.http.client.HttpClient;
 import reactor.test.scheduler.VirtualTimeScheduler;
 
 /** What becomes of responses that are not handed on, with a pool of one connection. B10 */
@@ -104,6 +106,24 @@ class DiscardedBodiesTest {
             assertThat(answered.get()).startsWith("200");
             wire.assertIdle();
             call.dispose();
+        }
+    }
+
+    @Test
+    void a_caller_who_leaves_as_the_head_comes_holds_no_connection() {
+        Reply stalling = Reply.ok().body("0123456789").slowly(2, Duration.ofHours(1));
+        try (Wire wire = Wire.to(script(stalling, Reply.ok()))) {
+            Disposable.Swap call = Disposables.swap();
+            // The client has one place where a head is dropped for a caller who has just left.
+            HttpClient leaving = wire.plain.mapConnect(connecting -> connecting.filter(connection -> {
+                call.dispose();
+                return false;
+            }));
+            call.update(answer(RateLimitedHttpClient.of(leaving, wire.api).get().uri("/x"))
+                    .subscribe());
+
+            await(() -> wire.server.log().count() == 1 && wire.server.openConnections() == 0);
+            wire.assertIdle();
         }
     }
 

@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.Exceptions;
 import reactor.core.publisher.Flux;
+import reactor.core.publisher.SignalType;
 import reactor.core.publisher.Sinks;
 import reactor.netty.ByteBufFlux;
 import reactor.netty.Connection;
@@ -27,7 +28,11 @@ final class Dispatch {
 
     private final Exchange exchange;
     private final HttpClientConfig config;
-    private volatile boolean begun;
+    /** The request on its connection, once there is one. */
+    private volatile @Nullable Connection begun;
+    /** Its response is here, and cancelled by whoever reads it. */
+    private volatile boolean heard;
+
     private volatile boolean refused;
     private volatile @Nullable Throwable cut;
     private volatile boolean callersOwn;
@@ -45,7 +50,7 @@ final class Dispatch {
     static void begin(HttpClientRequest request, Connection connection) {
         Dispatch dispatch = of(request);
         if (dispatch != null) {
-            dispatch.begun = true;
+            dispatch.begun = connection;
             dispatch.exchange.sending();
             NettyFailures.watch(connection.channel(), () -> dispatch.refused = true);
         }
@@ -65,13 +70,23 @@ final class Dispatch {
             BiFunction<? super HttpClientResponse, ? super ByteBufFlux, ? extends Publisher<V>> receiver) {
         return call.response((response, content) -> heard(response, content, receiver))
                 .onErrorMap(this::explained)
+                .doFinally(this::over)
                 .contextWrite(context -> context.put(Dispatch.class, this));
+    }
+
+    /** The client has cancelled by now, and may have missed that the head came. */
+    private void over(SignalType how) {
+        Connection connection = begun;
+        if (how == SignalType.CANCEL && connection != null && !heard) {
+            NettyRequests.abandon(connection);
+        }
     }
 
     private <V> Publisher<V> heard(
             HttpClientResponse response,
             ByteBufFlux content,
             BiFunction<? super HttpClientResponse, ? super ByteBufFlux, ? extends Publisher<V>> receiver) {
+        heard = true;
         int status = response.status().code();
         Headers headers = new NettyHeaders(response.responseHeaders());
         int wanted = exchange.bodyBytes(status, headers);
@@ -120,8 +135,8 @@ final class Dispatch {
     }
 
     private Throwable explained(Throwable error) {
-        Failure known = callersOwn ? Failure.fatal() : NettyFailures.meaning(error, begun, refused);
-        Failure meaning = known != null ? known : begun ? Failure.fatal() : Failure.refused();
+        Failure known = callersOwn ? Failure.fatal() : NettyFailures.meaning(error, begun != null, refused);
+        Failure meaning = known != null ? known : begun != null ? Failure.fatal() : Failure.refused();
         String proxy = callersOwn ? null : NettyFailures.proxy(error, config);
         exchange.failing(proxy == null ? meaning : meaning.atProxy(proxy));
         return NettyFailures.named(error);
