@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a limiter answers at once: allowed or not, and the figures of the limit that decided, which is the one that
- * refuses longest or else the one with the least left. Not for several threads.
+ * refuses longest or else the one with the least left, each counted in units of its own. Not for several threads.
  */
 public final class Decision {
 

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 final class Stock extends Timed {
 
     /** The most, as a multiple of those who stood and waited for the call. */
-    private static final int TIMES = 8;
+    private static final int TIMES = 16;
 
     final Slot slot;
     final Demand demand;

@@ -80,14 +80,14 @@ class GrantedAheadTest {
     }
 
     @Test
-    void twice_as_many_are_asked_ahead_when_all_were_used_up_and_eight_times_as_many_as_wait_at_most() {
+    void twice_as_many_are_asked_ahead_when_all_were_used_up_and_sixteen_times_as_many_as_wait_at_most() {
         RateLimiter limiter = limiter(WINDOW);
         busy(limiter);
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 5; i++) {
             acquire(limiter, askedAhead().get(askedAhead().size() - 1) + 1);
             store.answer();
         }
-        assertThat(askedAhead()).containsExactly(0, 0, 2, 4, 8, 8, 8);
+        assertThat(askedAhead()).containsExactly(0, 0, 2, 4, 8, 16, 16, 16);
     }
 
     @Test

@@ -242,7 +242,7 @@ class GrantedAheadWithCareTest {
         for (int i = 0; i < 20; i++) {
             store.answer();
         }
-        assertThat(store.latest().asks()).extracting(Ask::ahead).containsExactly(32);
+        assertThat(store.latest().asks()).extracting(Ask::ahead).containsExactly(64);
         assertThat(Arrays.stream(granted).max().orElseThrow()
                         - Arrays.stream(granted).min().orElseThrow())
                 .as("granted %s", Arrays.toString(granted))

@@ -18,7 +18,7 @@ final class NettyRequest {
     /** Has it told if the server refuses the request's HTTP/2 stream. */
     static void watch(ClientHttpRequest request, Runnable refused) {
         if (PRESENT) {
-            Native.watch(request.getNativeRequest(), refused);
+            Netty.watch(request.getNativeRequest(), refused);
         }
     }
 
@@ -29,12 +29,12 @@ final class NettyRequest {
      */
     static void abandon(ClientHttpRequest request) {
         if (PRESENT) {
-            Native.abandon(request.getNativeRequest());
+            Netty.abandon(request.getNativeRequest());
         }
     }
 
     /** Apart, so that Reactor Netty's classes are looked for only where they are. */
-    private static final class Native {
+    private static final class Netty {
         static void watch(Object request, Runnable refused) {
             if (request instanceof Connection connection) {
                 NettyFailures.watch(connection.channel(), refused);
