@@ -5,11 +5,15 @@ import io.github.reactorratelimit.RateLimitListener.Ending;
 import io.github.reactorratelimit.RateLimitListener.Queue;
 import io.github.reactorratelimit.Ticket.Stage;
 import io.github.reactorratelimit.Tree.KeyLimits;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import reactor.core.Exceptions;
+import reactor.core.publisher.Operators;
 import reactor.core.scheduler.Scheduler;
+import reactor.util.context.Context;
 
 /**
  * Lets tickets in and out: all that asks for permits, may wait for them and gives them back, each in one
@@ -27,6 +31,8 @@ final class Admission {
     private final Answers answers;
     private final Controls controls;
     private final @Nullable Herald herald;
+    private final @Nullable StoreCaller caller;
+    private final Outgoing outgoing;
 
     Admission(Settings settings, List<Limit> limits, List<Scope> scopes, Supplier<Scheduler> schedulers) {
         this(settings, limits, scopes, schedulers, null);
@@ -44,7 +50,7 @@ final class Admission {
         Timers timers = new Timers();
         News news = new News(!settings.listeners().isEmpty(), timers);
         StoreNews told = store == null ? null : new StoreNews();
-        Outgoing outgoing = new Outgoing();
+        this.outgoing = new Outgoing();
         this.settings = settings;
         Tree tree = new Tree(limits, scopes, settings, generations, clock::wallMillis, store != null);
         Turns turns = new Turns(tree.root, timers, settings.ageingNanos());
@@ -60,7 +66,7 @@ final class Admission {
             SharedKeys keys = new SharedKeys(told, news, cooldowns, turns, generations);
             sharing = new Sharing(store, settings, tree, timers, turns, verdicts, told, stocks, keys);
         }
-        StoreCaller caller = sharing == null ? null : new StoreCaller(this, sharing, limits, scopes);
+        this.caller = sharing == null ? null : new StoreCaller(this, sharing, limits, scopes);
         Outlook outlook = new Outlook();
         this.room = new WaitingRoom(
                 settings, timers, turns, cooldowns, outlook, news, entries, departures, outgoing, sharing);
@@ -121,6 +127,17 @@ final class Admission {
     void acquire(Ticket ticket, @Nullable String contextLane, long restNanos, long maxWaitNanos) {
         Demand demand = ticket.demand;
         int lane = settings.lanes().indexOf(demand.lane() == null ? contextLane : demand.lane());
+        if (herald == null && restNanos == 0 && caller != null && caller.hasAhead()) {
+            ticket.asks(lane, maxWaitNanos);
+            if (Emissions.gather(this, ticket)) {
+                return;
+            }
+        }
+        acquire(ticket, lane, restNanos, maxWaitNanos);
+    }
+
+    private void acquire(Ticket ticket, int lane, long restNanos, long maxWaitNanos) {
+        Demand demand = ticket.demand;
         Object[] keys = herald == null ? null : finder.asked(ticket, lane);
         KeyLimits limits = null;
         while (true) {
@@ -138,7 +155,7 @@ final class Admission {
                 left = leaf != null && ticket.stage() != Stage.NEW;
                 if (leaf != null && !left) {
                     admit(now, ticket, leaf, lane, restNanos, maxWaitNanos);
-                    decided = ticket.stage() == Stage.HELD || ticket.refusal() != null;
+                    decided = ticket.isDecided();
                     queue = decided || herald == null ? null : room.queue(now, ticket);
                 }
                 out = passes.finish(now);
@@ -157,6 +174,71 @@ final class Admission {
                 keys = finder.keys(demand);
             } else {
                 limits = finder.limits(ticket, keys);
+            }
+        }
+    }
+
+    /** As {@link #acquire} for a chain of those who ask, in their order, a pass for many of them. */
+    void acquireAll(Ticket asking) {
+        Ticket next = asking;
+        while (next != null) {
+            next = acquireMany(next);
+        }
+    }
+
+    /** Lets as many in as a pass does; gives the rest. */
+    private @Nullable Ticket acquireMany(Ticket asking) {
+        List<Ticket> strays = new ArrayList<>(0);
+        Scheduler scheduler = passes.clock().scheduler();
+        long raw = scheduler.now(TimeUnit.NANOSECONDS);
+        boolean waiting = false;
+        Ticket rest = asking;
+        Ticket first = null;
+        Ticket last = null;
+        Ticket out;
+        synchronized (passes) {
+            long now = passes.begin(scheduler, raw);
+            for (int i = 0; i < WaitingRoom.PASS && rest != null; i++) {
+                Ticket ticket = rest;
+                rest = ticket.next;
+                ticket.next = null;
+                Node leaf = finder.leaf(now, ticket.demand, null, null);
+                if (leaf == null) {
+                    strays.add(ticket);
+                } else if (ticket.stage() == Stage.NEW) { // Else it was cancelled before it got here.
+                    admit(now, ticket, leaf, ticket.askingLane(), 0, ticket.askingPatience());
+                    if (!ticket.isDecided()) {
+                        waiting = true;
+                    } else if (last == null) {
+                        first = ticket;
+                        last = ticket;
+                    } else {
+                        last.next = ticket;
+                        last = ticket;
+                    }
+                }
+            }
+            if (first != null && last != null) {
+                outgoing.add(first, last);
+            }
+            out = passes.finish(now);
+        }
+        passes.carryOut(out);
+        if (waiting) {
+            passes.checkAlarm();
+        }
+        strays.forEach(this::acquireStray);
+        return rest;
+    }
+
+    /** Its keys have to be looked for, which may call functions of the user's. */
+    private void acquireStray(Ticket ticket) {
+        try {
+            acquire(ticket, ticket.askingLane(), 0, ticket.askingPatience());
+        } catch (Throwable e) {
+            Exceptions.throwIfFatal(e);
+            if (!ticket.failAsking(e)) {
+                Operators.onErrorDropped(e, Context.empty());
             }
         }
     }

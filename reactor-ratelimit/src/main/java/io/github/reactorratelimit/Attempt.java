@@ -64,11 +64,19 @@ class Attempt<T> extends TriedSubscription implements CoreSubscriber<T>, Layers.
             admission().acquire(this, RateLimitContext.laneOf(actual.currentContext()), rest, longest);
         } catch (Throwable e) {
             Exceptions.throwIfFatal(e);
-            if (!step(WAITING, DONE)) {
+            if (!failAsking(e)) {
                 throw e;
             }
-            actual.onError(e);
         }
+    }
+
+    @Override
+    final boolean failAsking(Throwable error) {
+        boolean wanted = step(WAITING, DONE);
+        if (wanted) {
+            actual.onError(error);
+        }
+        return wanted;
     }
 
     @Override

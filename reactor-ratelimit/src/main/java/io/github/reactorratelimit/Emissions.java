@@ -17,6 +17,11 @@ final class Emissions {
 
     private @Nullable Ticket first;
     private @Nullable Ticket last;
+    /** Those who asked one limiter while this thread emitted, and the limiter. */
+    private @Nullable Ticket firstAsking;
+
+    private @Nullable Ticket lastAsking;
+    private @Nullable Admission asked;
     private final ArrayDeque<Runnable> afterwards = new ArrayDeque<>(1);
     private boolean running;
 
@@ -34,6 +39,25 @@ final class Emissions {
             here.append(ticket);
         }
         return here.running;
+    }
+
+    /**
+     * Leaves a ticket that asks until this thread has emitted those before it, to be admitted with all that ask meanwhile;
+     * false if it emits nothing now, or somebody asks another limiter.
+     */
+    static boolean gather(Admission admission, Ticket ticket) {
+        Emissions here = OF_THREAD.get();
+        if (!here.running || (here.asked != null && here.asked != admission)) {
+            return false;
+        }
+        if (here.lastAsking == null) {
+            here.asked = admission;
+            here.firstAsking = ticket;
+        } else {
+            here.lastAsking.next = ticket;
+        }
+        here.lastAsking = ticket;
+        return true;
     }
 
     /** Leaves something to be done, once, when this thread has emitted all it has to; false if it emits nothing now. */
@@ -62,9 +86,31 @@ final class Emissions {
     }
 
     private void runAll() {
-        for (Ticket ticket = poll(); ticket != null; ticket = poll()) {
-            emitOne(ticket);
+        do {
+            for (Ticket chain = take(); chain != null; chain = take()) {
+                Ticket next = chain;
+                while (next != null) {
+                    Ticket ticket = next;
+                    next = ticket.next;
+                    ticket.next = null;
+                    emitOne(ticket);
+                }
+            }
+        } while (admitted());
+    }
+
+    /** Lets those in who asked meanwhile; false if nobody did. */
+    private boolean admitted() {
+        Admission admission = asked;
+        Ticket chain = firstAsking;
+        asked = null;
+        firstAsking = null;
+        lastAsking = null;
+        if (admission == null || chain == null) {
+            return false;
         }
+        admission.acquireAll(chain);
+        return true;
     }
 
     private static void emitOne(Ticket ticket) {
@@ -89,15 +135,10 @@ final class Emissions {
         last = tail;
     }
 
-    private @Nullable Ticket poll() {
-        Ticket ticket = first;
-        if (ticket != null) {
-            first = ticket.next;
-            ticket.next = null;
-            if (first == null) {
-                last = null;
-            }
-        }
-        return ticket;
+    private @Nullable Ticket take() {
+        Ticket chain = first;
+        first = null;
+        last = null;
+        return chain;
     }
 }

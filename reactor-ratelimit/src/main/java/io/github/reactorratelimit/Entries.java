@@ -33,8 +33,10 @@ final class Entries {
         };
         ticket.at = now;
         ticket.sentAt = now;
-        if (!ticket.counted && (leaf.holds || ticket.tells() != Ticket.Tells.NOTHING)) {
+        if (leaf.holds || ticket.tells() != Ticket.Tells.NOTHING) {
             ticket.use(leaf);
+        } else {
+            ticket.leaveKey(); // Nobody has to give it back.
         }
         take(now, leaf, ticket.demand, lane, ticket.phase);
         ticket.generation = generations.current(); // After the books have noticed what is over by now.

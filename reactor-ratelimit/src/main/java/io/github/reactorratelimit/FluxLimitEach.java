@@ -244,10 +244,16 @@ final class FluxLimitEach<T> extends Flux<T> {
                 pacing.admission.acquire(this, lane, 0, pacing.maxWaitNanos);
             } catch (Throwable e) {
                 Exceptions.throwIfFatal(e);
-                failed = e;
-                decided = true;
-                pacing.steps();
+                failAsking(e);
             }
+        }
+
+        @Override
+        boolean failAsking(Throwable error) {
+            failed = error;
+            decided = true;
+            pacing.steps();
+            return true;
         }
 
         @Override

@@ -15,12 +15,17 @@ final class Outgoing {
     }
 
     void add(Ticket ticket) {
+        add(ticket, ticket);
+    }
+
+    /** Adds a chain. */
+    void add(Ticket from, Ticket to) {
         if (last == null) {
-            first = ticket;
+            first = from;
         } else {
-            last.next = ticket;
+            last.next = from;
         }
-        last = ticket;
+        last = to;
     }
 
     /** The chain is handed over. */

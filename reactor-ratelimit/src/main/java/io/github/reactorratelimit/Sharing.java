@@ -168,7 +168,10 @@ final class Sharing {
     }
 
     /** Asks for a ticket that has been taken for here. */
-    void ask(Ticket ticket, long deadline) {
+    void ask(long now, Ticket ticket, long deadline) {
+        if (asked.isEmpty()) {
+            stocks.asked(now);
+        }
         asked.add(new Asked(ticket, deadline));
     }
 

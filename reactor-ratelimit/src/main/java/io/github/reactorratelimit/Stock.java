@@ -10,7 +10,9 @@ import org.jspecify.annotations.Nullable;
 final class Stock extends Timed {
 
     /** The most, as a multiple of those who stood and waited for the call. */
-    private static final int TIMES = 16;
+    private static final int TIMES = 64;
+    /** The most in all: as many as callers can take up while they are kept. */
+    private static final int MOST = 4_096;
 
     final Slot slot;
     final Demand demand;
@@ -46,8 +48,12 @@ final class Stock extends Timed {
     int wanted(long call, int waiting) {
         boolean again = latestCall == call - 1 && left == 0;
         latestCall = call;
-        size = again ? Math.min(Math.max(waiting, 2 * size), TIMES * waiting) : 0;
+        size = again ? Math.min(Math.max(waiting, 2 * size), most(waiting)) : 0;
         return size;
+    }
+
+    private static int most(int waiting) {
+        return Math.min(TIMES * waiting, MOST);
     }
 
     void granted(Standing ahead, int count) {

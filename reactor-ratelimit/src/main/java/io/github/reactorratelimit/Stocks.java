@@ -18,7 +18,7 @@ final class Stocks {
 
     /** For how long permits are kept; the store counts them from so much later. */
     static final long KEPT_NANOS = 5_000_000;
-    /** How soon after a reply. */
+    /** How soon after a reply, or after the last of them that was wanted. */
     private static final long FOLLOWING_NANOS = 1_000_000;
 
     private final Timers timers;
@@ -26,8 +26,13 @@ final class Stocks {
     private final IdentityHashMap<Slot, Stock> stocks = new IdentityHashMap<>();
     private @Nullable Stock latest;
     private boolean disposed;
-    /** A call that is made until then follows the one before at once. */
+    /** Read by those who ask, without the monitor. */
+    private volatile boolean some;
+
+    /** Whoever asks until then follows those before at once. */
     private long followsUntil = Long.MIN_VALUE;
+    /** When somebody came first whom the next call asks for. */
+    private long firstAskedAt;
 
     Stocks(Timers timers, StoreNews news) {
         this.timers = timers;
@@ -49,7 +54,14 @@ final class Stocks {
             }
             latest = stock;
         }
-        return stock.isFor(ticket.demand, ticket.phase) && !isHeldBack(now, slot.node) ? stock.take(now) : null;
+        if (!stock.isFor(ticket.demand, ticket.phase) || isHeldBack(now, slot.node)) {
+            return null;
+        }
+        Standing standing = stock.take(now);
+        if (standing != null) {
+            answered(now);
+        }
+        return standing;
     }
 
     /** Whether more is known by now than when the store granted them: a closing, a ramp, or a quota. */
@@ -64,13 +76,14 @@ final class Stocks {
 
     /** How many more to ask for than stand and wait. */
     int wanted(long now, long call, Group group, List<Part> parts, StoreDraft draft) {
-        if (now > followsUntil || !areKept(parts, draft) || isHeldBack(now, group.slot().node)) {
+        if (firstAskedAt > followsUntil || !areKept(parts, draft) || isHeldBack(now, group.slot().node)) {
             return 0;
         }
         Stock stock = stocks.get(group.slot());
         if (stock == null) {
             stock = new Stock(group.slot(), group.demand(), group.phase());
             stocks.put(group.slot(), stock);
+            some = true;
             timers.set(stock, Exact.add(now, KEPT_NANOS));
         }
         int wanted = stock.isFor(group.demand(), group.phase())
@@ -92,12 +105,17 @@ final class Stocks {
         return !parts.isEmpty();
     }
 
-    /** Whether there may be something to take. */
+    /** Whether there may be something to take; may be asked without the monitor. */
     boolean isSome() {
-        return !stocks.isEmpty();
+        return some;
     }
 
-    /** A call was answered. */
+    /** Somebody has to be asked for, the first since the last call was made. */
+    void asked(long now) {
+        firstAskedAt = now;
+    }
+
+    /** A call was answered, or somebody got what one brought ahead. */
     void answered(long now) {
         followsUntil = Exact.add(now, FOLLOWING_NANOS);
     }
@@ -144,6 +162,7 @@ final class Stocks {
 
     private void forget(Stock stock) {
         stocks.remove(stock.slot);
+        some = !stocks.isEmpty();
         timers.remove(stock);
         latest = null;
     }

@@ -44,11 +44,19 @@ abstract class Subscribed<T> extends BarePermit implements Subscription {
             admission.acquire(this, lane, 0, longestNanos());
         } catch (Throwable e) {
             Exceptions.throwIfFatal(e);
-            if (!STATE.compareAndSet(this, ASKED, DONE)) {
+            if (!failAsking(e)) {
                 throw e;
             }
-            actual.onError(e);
         }
+    }
+
+    @Override
+    final boolean failAsking(Throwable error) {
+        boolean wanted = STATE.compareAndSet(this, ASKED, DONE);
+        if (wanted) {
+            actual.onError(error);
+        }
+        return wanted;
     }
 
     @Override

@@ -75,6 +75,30 @@ abstract class Ticket extends Booking {
         this.demand = demand;
     }
 
+    /** It asks later: until then it keeps its lane, and for how long it may wait, where nothing else is kept before that. */
+    final void asks(int lane, long maxWaitNanos) {
+        order = lane;
+        dueAt = maxWaitNanos;
+    }
+
+    final int askingLane() {
+        return order;
+    }
+
+    final long askingPatience() {
+        return dueAt;
+    }
+
+    /** Whether it was granted or refused. */
+    final boolean isDecided() {
+        return stage() == Stage.HELD || refusal() != null;
+    }
+
+    /** It could not even ask; false if nobody is there to hear of it. */
+    boolean failAsking(Throwable error) {
+        return false;
+    }
+
     Stage stage() {
         return STAGES[stage];
     }
@@ -99,17 +123,24 @@ abstract class Ticket extends Booking {
 
     /** It keeps its key from being forgotten. */
     final void use(Node key) {
-        counted = true;
-        key.users++;
+        if (!counted) {
+            counted = true;
+            key.users++;
+        }
+    }
+
+    /** It keeps its key no longer. */
+    final void leaveKey() {
+        if (counted) {
+            counted = false;
+            place().node.users--;
+        }
     }
 
     /** It is done, and keeps its key no longer. */
     final void leave() {
         stage(Stage.DONE);
-        if (counted) {
-            counted = false;
-            place().node.users--;
-        }
+        leaveKey();
     }
 
     /** What is told about the attempt besides its end. */

@@ -151,17 +151,15 @@ final class WaitingRoom {
             entries.grant(now, ticket, leaf, lane);
             return true;
         }
-        if (!ticket.counted) {
-            ticket.use(leaf);
-        }
         entries.grant(now, ticket, leaf, lane); // Taken for here, so that no more is asked for than can be used.
         Standing ahead = sharing.stocks().take(now, ticket);
         if (ahead != null) {
             ticket.standing(ahead);
             return true;
         }
+        ticket.use(leaf);
         ticket.stage(Stage.ASKED);
-        sharing.ask(ticket, deadline);
+        sharing.ask(now, ticket, deadline);
         return false;
     }
 

@@ -1,6 +1,7 @@
 package io.github.reactorratelimit;
 
 import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofNanos;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -79,15 +80,40 @@ class GrantedAheadTest {
         assertThat(store.batches).hasSize(4);
     }
 
-    @Test
-    void twice_as_many_are_asked_ahead_when_all_were_used_up_and_sixteen_times_as_many_as_wait_at_most() {
-        RateLimiter limiter = limiter(WINDOW);
-        busy(limiter);
-        for (int i = 0; i < 5; i++) {
-            acquire(limiter, askedAhead().get(askedAhead().size() - 1) + 1);
+    /** So many times, all that is there and so many more. */
+    private void useUp(RateLimiter limiter, int more, int times) {
+        for (int i = 0; i < times; i++) {
+            acquire(limiter, askedAhead().get(askedAhead().size() - 1) + more);
             store.answer();
         }
-        assertThat(askedAhead()).containsExactly(0, 0, 2, 4, 8, 16, 16, 16);
+    }
+
+    @Test
+    void twice_as_many_are_asked_ahead_when_all_were_used_up_and_64_times_as_many_as_wait_at_most() {
+        RateLimiter limiter = limiter(WINDOW);
+        busy(limiter);
+        useUp(limiter, 1, 7);
+        assertThat(askedAhead()).containsExactly(0, 0, 2, 4, 8, 16, 32, 64, 64, 64);
+    }
+
+    @Test
+    void no_more_are_asked_ahead_than_can_be_used_while_they_are_kept() {
+        RateLimiter limiter = limiter(WINDOW);
+        busy(limiter);
+        useUp(limiter, 100, 8);
+        assertThat(askedAhead()).endsWith(1_520, 3_040, 4_096, 4_096);
+    }
+
+    @Test
+    void calls_follow_each_other_however_long_it_took_to_use_up_what_was_there() {
+        RateLimiter limiter = limiter(WINDOW);
+        busy(limiter);
+        for (int i = 0; i < 2; i++) {
+            time.advanceTimeBy(ofNanos(900_000));
+            acquire(limiter, 1);
+        }
+        acquire(limiter, 1);
+        assertThat(askedAhead()).containsExactly(0, 0, 2, 4);
     }
 
     @Test

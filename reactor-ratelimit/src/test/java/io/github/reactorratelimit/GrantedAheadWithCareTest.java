@@ -236,13 +236,13 @@ class GrantedAheadWithCareTest {
             int caller = i;
             limiter.acquire(Demand.one())
                     .doOnNext(permit -> granted[caller]++)
-                    .repeat(1_000)
+                    .repeat(3_000)
                     .subscribe();
         }
         for (int i = 0; i < 20; i++) {
             store.answer();
         }
-        assertThat(store.latest().asks()).extracting(Ask::ahead).containsExactly(64);
+        assertThat(store.latest().asks()).extracting(Ask::ahead).containsExactly(256);
         assertThat(Arrays.stream(granted).max().orElseThrow()
                         - Arrays.stream(granted).min().orElseThrow())
                 .as("granted %s", Arrays.toString(granted))

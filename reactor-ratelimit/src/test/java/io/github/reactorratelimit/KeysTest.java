@@ -244,6 +244,43 @@ class KeysTest {
     }
 
     @Test
+    void keys_whose_permits_nobody_gives_back_are_forgotten_also_of_those_who_waited() { // B26
+        RateLimiter limiter = time.spec()
+                .scope(Scope.by("user").limits(Limit.of(5, ofSeconds(10))))
+                .build();
+        int[] granted = new int[1];
+        for (int i = 0; i < 1_200; i++) {
+            limiter.acquire(Demand.of("user", "u" + i % 100)).subscribe(permit -> granted[0]++);
+        }
+        time.advance(ofMinutes(1));
+        assertThat(granted).containsExactly(1_200);
+        time.advance(IDLE);
+        for (int i = 0; i < 100; i++) {
+            limiter.tryAcquire(Demand.of("user", "sweeper"));
+        }
+        assertThat(keys(limiter)).isEqualTo(1);
+    }
+
+    @Test
+    void keys_whose_permits_a_store_granted_and_nobody_gives_back_are_forgotten() { // B26
+        HandStore store = new HandStore();
+        RateLimiter limiter = time.spec()
+                .scope(Scope.by("user").limits(Limit.of(5, ofSeconds(10))))
+                .build(store);
+        int[] granted = new int[1];
+        for (int i = 0; i < 100; i++) {
+            limiter.acquire(Demand.of("user", "u" + i)).subscribe(permit -> granted[0]++);
+            store.answer();
+        }
+        assertThat(granted).containsExactly(100);
+        time.advance(IDLE);
+        for (int i = 0; i < 100; i++) {
+            limiter.pause(Demand.of("user", "sweeper"), IDLE);
+        }
+        assertThat(keys(limiter)).isEqualTo(1);
+    }
+
+    @Test
     void a_key_that_is_not_full_again_keeps_its_debt() { // B26
         RateLimiter limiter = time.spec()
                 .scope(Scope.by("user").limits(Limit.bucket(10, 1, ofSeconds(100))))

@@ -2,6 +2,7 @@ package io.github.reactorratelimit.netty;
 
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
+import java.util.concurrent.RejectedExecutionException;
 import reactor.netty.Connection;
 import reactor.netty.channel.ChannelOperations;
 
@@ -20,11 +21,15 @@ public final class NettyRequests {
      */
     public static void abandon(Connection request) {
         Channel channel = request.channel();
-        channel.eventLoop().execute(() -> {
-            // A pooled connection may have gone on to somebody else's request.
-            if (request.equals(ChannelOperations.get(channel))) {
-                ChannelFuture unused = channel.close();
-            }
-        });
+        try {
+            channel.eventLoop().execute(() -> {
+                // A pooled connection may have gone on to somebody else's request.
+                if (request.equals(ChannelOperations.get(channel))) {
+                    ChannelFuture unused = channel.close();
+                }
+            });
+        } catch (IllegalStateException | RejectedExecutionException e) {
+            // It is closed and on no event loop any more, or its loop has ended.
+        }
     }
 }
