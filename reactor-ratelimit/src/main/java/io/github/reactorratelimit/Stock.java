@@ -21,6 +21,8 @@ final class Stock extends Timed {
     private int left;
     /** How many were asked for last. */
     private int size;
+    /** So many may be there; half of those that were not. */
+    private int ceiling = MOST;
 
     private long latestCall = -1;
 
@@ -48,17 +50,17 @@ final class Stock extends Timed {
     int wanted(long call, int waiting) {
         boolean again = latestCall == call - 1 && left == 0;
         latestCall = call;
-        size = again ? Math.min(Math.max(waiting, 2 * size), most(waiting)) : 0;
+        ceiling = again ? ceiling : MOST;
+        size = again ? Math.min(Math.max(waiting, 2 * size), Math.min(TIMES * waiting, ceiling)) : 0;
         return size;
-    }
-
-    private static int most(int waiting) {
-        return Math.min(TIMES * waiting, MOST);
     }
 
     void granted(Standing ahead, int count) {
         standing = ahead;
         left = Math.max(0, count);
+        if (left < size) {
+            ceiling = size / 2;
+        }
     }
 
     /** How many are left, which nobody gets any more. */

@@ -105,6 +105,19 @@ class GrantedAheadTest {
     }
 
     @Test
+    void half_as_many_are_asked_ahead_where_so_many_are_not_there() {
+        store.ahead = ask -> ask.ahead() > 10 ? 0 : ask.ahead();
+        RateLimiter limiter = limiter(WINDOW);
+        busy(limiter);
+        for (int i = 0; i < 7; i++) {
+            int asked = askedAhead().get(askedAhead().size() - 1);
+            acquire(limiter, (asked > 10 ? 0 : asked) + 1);
+            store.answer();
+        }
+        assertThat(askedAhead()).containsExactly(0, 0, 2, 4, 8, 16, 8, 8, 8, 8);
+    }
+
+    @Test
     void calls_follow_each_other_however_long_it_took_to_use_up_what_was_there() {
         RateLimiter limiter = limiter(WINDOW);
         busy(limiter);
