@@ -5,15 +5,11 @@ import io.github.reactorratelimit.RateLimitListener.Ending;
 import io.github.reactorratelimit.RateLimitListener.Queue;
 import io.github.reactorratelimit.Ticket.Stage;
 import io.github.reactorratelimit.Tree.KeyLimits;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import reactor.core.Exceptions;
-import reactor.core.publisher.Operators;
 import reactor.core.scheduler.Scheduler;
-import reactor.util.context.Context;
 
 /**
  * Lets tickets in and out: all that asks for permits, may wait for them and gives them back, each in one
@@ -32,7 +28,7 @@ final class Admission {
     private final Controls controls;
     private final @Nullable Herald herald;
     private final @Nullable StoreCaller caller;
-    private final Outgoing outgoing;
+    private final Arrivals arrivals;
 
     Admission(Settings settings, List<Limit> limits, List<Scope> scopes, Supplier<Scheduler> schedulers) {
         this(settings, limits, scopes, schedulers, null);
@@ -50,7 +46,7 @@ final class Admission {
         Timers timers = new Timers();
         News news = new News(!settings.listeners().isEmpty(), timers);
         StoreNews told = store == null ? null : new StoreNews();
-        this.outgoing = new Outgoing();
+        Outgoing outgoing = new Outgoing();
         this.settings = settings;
         Tree tree = new Tree(limits, scopes, settings, generations, clock::wallMillis, store != null);
         Turns turns = new Turns(tree.root, timers, settings.ageingNanos());
@@ -73,6 +69,7 @@ final class Admission {
         this.herald = Herald.of(settings, tree);
         this.finder = new KeyFinder(tree, herald);
         this.passes = new Passes(clock, timers, tree, turns, room, departures, outgoing, news, herald, caller);
+        this.arrivals = new Arrivals(this, finder, passes, outgoing);
         this.decisions =
                 new Decisions(this, tree, turns, generations, outlook, finder, entries, room, passes, herald, caller);
         Hearing hearing = new Hearing(
@@ -129,14 +126,15 @@ final class Admission {
         int lane = settings.lanes().indexOf(demand.lane() == null ? contextLane : demand.lane());
         if (herald == null && restNanos == 0 && caller != null && caller.hasAhead()) {
             ticket.asks(lane, maxWaitNanos);
-            if (Emissions.gather(this, ticket)) {
+            if (Emissions.gather(arrivals, ticket)) {
                 return;
             }
         }
         acquire(ticket, lane, restNanos, maxWaitNanos);
     }
 
-    private void acquire(Ticket ticket, int lane, long restNanos, long maxWaitNanos) {
+    /** As above, in a lane that is known. */
+    void acquire(Ticket ticket, int lane, long restNanos, long maxWaitNanos) {
         Demand demand = ticket.demand;
         Object[] keys = herald == null ? null : finder.asked(ticket, lane);
         KeyLimits limits = null;
@@ -178,71 +176,6 @@ final class Admission {
         }
     }
 
-    /** As {@link #acquire} for a chain of those who ask, in their order, a pass for many of them. */
-    void acquireAll(Ticket asking) {
-        Ticket next = asking;
-        while (next != null) {
-            next = acquireMany(next);
-        }
-    }
-
-    /** Lets as many in as a pass does; gives the rest. */
-    private @Nullable Ticket acquireMany(Ticket asking) {
-        List<Ticket> strays = new ArrayList<>(0);
-        Scheduler scheduler = passes.clock().scheduler();
-        long raw = scheduler.now(TimeUnit.NANOSECONDS);
-        boolean waiting = false;
-        Ticket rest = asking;
-        Ticket first = null;
-        Ticket last = null;
-        Ticket out;
-        synchronized (passes) {
-            long now = passes.begin(scheduler, raw);
-            for (int i = 0; i < WaitingRoom.PASS && rest != null; i++) {
-                Ticket ticket = rest;
-                rest = ticket.next;
-                ticket.next = null;
-                Node leaf = finder.leaf(now, ticket.demand, null, null);
-                if (leaf == null) {
-                    strays.add(ticket);
-                } else if (ticket.stage() == Stage.NEW) { // Else it was cancelled before it got here.
-                    admit(now, ticket, leaf, ticket.askingLane(), 0, ticket.askingPatience());
-                    if (!ticket.isDecided()) {
-                        waiting = true;
-                    } else if (last == null) {
-                        first = ticket;
-                        last = ticket;
-                    } else {
-                        last.next = ticket;
-                        last = ticket;
-                    }
-                }
-            }
-            if (first != null && last != null) {
-                outgoing.add(first, last);
-            }
-            out = passes.finish(now);
-        }
-        passes.carryOut(out);
-        if (waiting) {
-            passes.checkAlarm();
-        }
-        strays.forEach(this::acquireStray);
-        return rest;
-    }
-
-    /** Its keys have to be looked for, which may call functions of the user's. */
-    private void acquireStray(Ticket ticket) {
-        try {
-            acquire(ticket, ticket.askingLane(), 0, ticket.askingPatience());
-        } catch (Throwable e) {
-            Exceptions.throwIfFatal(e);
-            if (!ticket.failAsking(e)) {
-                Operators.onErrorDropped(e, Context.empty());
-            }
-        }
-    }
-
     /** Whoever comes again as soon as it has its permit doesn't get before others what a store granted for all. */
     private void tell(Ticket decided) {
         if (decided.standing() == null || !Emissions.later(decided)) {
@@ -273,7 +206,8 @@ final class Admission {
         }
     }
 
-    private void admit(long now, Ticket ticket, Node leaf, int lane, long restNanos, long maxWaitNanos) {
+    /** Under the monitor. */
+    void admit(long now, Ticket ticket, Node leaf, int lane, long restNanos, long maxWaitNanos) {
         if (passes.isDisposed()) {
             ticket.refuse(Refusals.disposed(settings.name(), leaf, null));
         } else {

@@ -21,7 +21,7 @@ final class Emissions {
     private @Nullable Ticket firstAsking;
 
     private @Nullable Ticket lastAsking;
-    private @Nullable Admission asked;
+    private @Nullable Arrivals asked;
     private final ArrayDeque<Runnable> afterwards = new ArrayDeque<>(1);
     private boolean running;
 
@@ -45,13 +45,13 @@ final class Emissions {
      * Leaves a ticket that asks until this thread has emitted those before it, to be admitted with all that ask meanwhile;
      * false if it emits nothing now, or somebody asks another limiter.
      */
-    static boolean gather(Admission admission, Ticket ticket) {
+    static boolean gather(Arrivals where, Ticket ticket) {
         Emissions here = OF_THREAD.get();
-        if (!here.running || (here.asked != null && here.asked != admission)) {
+        if (!here.running || (here.asked != null && here.asked != where)) {
             return false;
         }
         if (here.lastAsking == null) {
-            here.asked = admission;
+            here.asked = where;
             here.firstAsking = ticket;
         } else {
             here.lastAsking.next = ticket;
@@ -101,15 +101,15 @@ final class Emissions {
 
     /** Lets those in who asked meanwhile; false if nobody did. */
     private boolean admitted() {
-        Admission admission = asked;
+        Arrivals where = asked;
         Ticket chain = firstAsking;
         asked = null;
         firstAsking = null;
         lastAsking = null;
-        if (admission == null || chain == null) {
+        if (where == null || chain == null) {
             return false;
         }
-        admission.acquireAll(chain);
+        where.admit(chain);
         return true;
     }
 
