@@ -11,9 +11,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.Exceptions;
-import reactor.core.publisher.Operators;
 import reactor.core.scheduler.Scheduler;
-import reactor.util.context.Context;
 
 /**
  * Lets tickets in and out: all that asks for permits, may wait for them and gives them back, each in one
@@ -236,10 +234,8 @@ final class Admission {
         try {
             acquire(ticket, ticket.askingLane(), 0, ticket.askingPatience());
         } catch (Throwable e) {
-            Exceptions.throwIfFatal(e);
-            if (!ticket.failAsking(e)) {
-                Operators.onErrorDropped(e, Context.empty());
-            }
+            Exceptions.throwIfJvmFatal(e);
+            Emissions.failOne(ticket, e);
         }
     }
 
