@@ -37,6 +37,7 @@ final class Entries {
             ticket.use(leaf);
         } else {
             ticket.leaveKey(); // Nobody has to give it back.
+            leaf.leftAt = now;
         }
         take(now, leaf, ticket.demand, lane, ticket.phase);
         ticket.generation = generations.current(); // After the books have noticed what is over by now.

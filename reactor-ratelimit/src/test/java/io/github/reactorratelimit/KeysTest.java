@@ -281,6 +281,21 @@ class KeysTest {
     }
 
     @Test
+    void a_key_is_not_forgotten_as_soon_as_who_waited_long_has_its_permit() {
+        RateLimiter limiter = time.spec()
+                .limit(Limit.of(1, IDLE.multipliedBy(2)))
+                .scope(Scope.by("user").limits())
+                .build();
+        Demand anna = Demand.of("user", "anna");
+        limiter.acquire(anna).subscribe();
+        limiter.acquire(anna)
+                .subscribe(permit ->
+                        permit.hear(RateLimitSignal.of(429).throttled(true).build()));
+        time.advance(IDLE.multipliedBy(2).plusMinutes(1));
+        assertThat(limiter.snapshot().scopes().get(1).waves()).isEqualTo(1);
+    }
+
+    @Test
     void a_key_that_is_not_full_again_keeps_its_debt() { // B26
         RateLimiter limiter = time.spec()
                 .scope(Scope.by("user").limits(Limit.bucket(10, 1, ofSeconds(100))))
