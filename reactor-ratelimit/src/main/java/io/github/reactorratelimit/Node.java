@@ -364,6 +364,16 @@ final class Node extends KeyBooks {
         return node;
     }
 
+    /** Itself; or, where it was forgotten and has come again since, the key that it is known as now. */
+    Node latest() {
+        Node above = parent;
+        if (!forgotten || sharedWith != null || above == null) {
+            return this;
+        }
+        Node again = above.latest().child(key);
+        return again != null && again.key.equals(key) ? again : this;
+    }
+
     void addChild(Node child) {
         if (children == null) {
             children = new Children();

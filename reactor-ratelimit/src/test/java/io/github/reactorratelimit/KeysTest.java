@@ -281,6 +281,36 @@ class KeysTest {
     }
 
     @Test
+    void a_store_is_told_of_a_key_once_that_came_again_after_it_was_forgotten() {
+        HandStore store = new HandStore();
+        RateLimiter limiter = time.spec()
+                .scope(Scope.by("account").limits(Limit.bucket(100, 100, ofMinutes(1)).unit("tokens")))
+                .scope(Scope.by("user").limits(Limit.bucket(10, 10, ofMinutes(1)).unit("tokens")))
+                .build(store);
+        Demand anna = Demand.of("account", "a").and("user", "anna").cost("tokens", 1);
+        List<Permit> permits = new ArrayList<>();
+        limiter.acquire(anna).subscribe(permits::add);
+        store.answer();
+        Demand boris = Demand.of("account", "b").and("user", "boris").cost("tokens", 1);
+        for (int i = 0; i < 2; i++) {
+            time.advance(IDLE);
+            limiter.acquire(boris).subscribe(permits::add);
+            store.answer();
+        }
+        assertThat(keys(limiter)).isEqualTo(2);
+        limiter.acquire(boris).subscribe(permits::add);
+        limiter.acquire(anna).subscribe(permits::add);
+        limiter.acquire(anna.and("user", "berta")).subscribe(permits::add);
+        permits.get(0).settle("tokens", 5);
+        store.answer();
+        assertThat(store.latest().keys()).hasSize(4).doesNotHaveDuplicates();
+        assertThat(store.latest().books()).hasSize(3).doesNotHaveDuplicates();
+        assertThat(store.latest().corrections())
+                .extracting(LimitStore.Correction::delta)
+                .containsExactly(4L, 4L);
+    }
+
+    @Test
     void a_key_is_not_forgotten_as_soon_as_who_waited_long_has_its_permit() {
         RateLimiter limiter = time.spec()
                 .limit(Limit.of(1, IDLE.multipliedBy(2)))
