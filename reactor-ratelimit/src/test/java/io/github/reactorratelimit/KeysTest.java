@@ -311,6 +311,22 @@ class KeysTest {
     }
 
     @Test
+    void a_key_that_came_again_hears_of_permits_from_before_it_was_forgotten() {
+        RateLimiter limiter = time.spec()
+                .scope(Scope.by("user").limits(Limit.of(5, ofSeconds(10))))
+                .build();
+        Demand anna = Demand.of("user", "anna");
+        List<Permit> permits = new ArrayList<>();
+        limiter.acquire(anna).subscribe(permits::add);
+        time.advance(IDLE);
+        limiter.tryAcquire(Demand.of("user", "sweeper"));
+        assertThat(keys(limiter)).isEqualTo(1);
+        limiter.acquire(anna).subscribe(permits::add);
+        permits.get(0).hear(RateLimitSignal.of(429).throttled(true).build());
+        assertThat(limiter.tryAcquire(anna).allowed()).isFalse();
+    }
+
+    @Test
     void a_key_is_not_forgotten_as_soon_as_who_waited_long_has_its_permit() {
         RateLimiter limiter = time.spec()
                 .limit(Limit.of(1, IDLE.multipliedBy(2)))
