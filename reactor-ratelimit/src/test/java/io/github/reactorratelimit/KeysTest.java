@@ -327,6 +327,28 @@ class KeysTest {
     }
 
     @Test
+    void a_key_that_came_again_owes_what_permits_from_before_it_was_forgotten_used_more() {
+        Limit tokens = Limit.bucket(100, 100, ofMinutes(1)).unit("tokens");
+        RateLimiter limiter = time.spec()
+                .scope(Scope.by("account").limits(tokens))
+                .scope(Scope.by("user").limits(tokens))
+                .build();
+        Demand anna = Demand.of("account", "a").and("user", "anna").cost("tokens", 1);
+        List<Permit> permits = new ArrayList<>();
+        limiter.acquire(anna).subscribe(permits::add);
+        for (int i = 0; i < 2; i++) {
+            time.advance(IDLE);
+            limiter.tryAcquire(Demand.of("account", "b").and("user", "boris"));
+        }
+        assertThat(keys(limiter)).isEqualTo(2);
+        limiter.acquire(anna).subscribe(permits::add);
+        permits.get(0).settle("tokens", 200);
+        assertThat(limiter.tryAcquire(anna).retryAfter()).isEqualTo(ofMinutes(1).plusMillis(600));
+        assertThat(limiter.tryAcquire(anna.and("user", "berta")).retryAfter())
+                .isEqualTo(ofMinutes(1).plusMillis(600));
+    }
+
+    @Test
     void a_key_is_not_forgotten_as_soon_as_who_waited_long_has_its_permit() {
         RateLimiter limiter = time.spec()
                 .limit(Limit.of(1, IDLE.multipliedBy(2)))
