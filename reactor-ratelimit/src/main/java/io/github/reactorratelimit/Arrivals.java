@@ -6,9 +6,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import reactor.core.Exceptions;
-import reactor.core.publisher.Operators;
 import reactor.core.scheduler.Scheduler;
-import reactor.util.context.Context;
 
 /**
  * Those who ask on a thread that is telling others what a store granted them: they are let in together, in one pass for
@@ -91,10 +89,8 @@ final class Arrivals {
         try {
             admission.acquire(ticket, ticket.askingLane(), 0, ticket.askingPatience());
         } catch (Throwable e) {
-            Exceptions.throwIfFatal(e);
-            if (!ticket.failAsking(e)) {
-                Operators.onErrorDropped(e, Context.empty());
-            }
+            Exceptions.throwIfJvmFatal(e);
+            Emissions.failOne(ticket, e);
         }
     }
 }

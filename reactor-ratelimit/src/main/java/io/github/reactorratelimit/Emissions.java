@@ -5,6 +5,8 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.Exceptions;
+import reactor.core.publisher.Operators;
+import reactor.util.context.Context;
 
 /**
  * A trampoline per thread: a grant may complete at once, release, and cause the next grant, a hundred thousand times over,
@@ -117,9 +119,24 @@ final class Emissions {
         try {
             ticket.emit();
         } catch (Throwable e) {
-            Exceptions.throwIfJvmFatal(e);
-            LOG.error("A subscriber threw from a signal, which the Reactive Streams specification forbids", e);
+            thrown(e);
         }
+    }
+
+    /** Tells a ticket that it could not even ask; whatever its subscriber makes of that, others have their turn. */
+    static void failOne(Ticket ticket, Throwable error) {
+        try {
+            if (!ticket.failAsking(error)) {
+                Operators.onErrorDropped(error, Context.empty());
+            }
+        } catch (Throwable e) {
+            thrown(e);
+        }
+    }
+
+    private static void thrown(Throwable error) {
+        Exceptions.throwIfJvmFatal(error);
+        LOG.error("A subscriber threw from a signal, which the Reactive Streams specification forbids", error);
     }
 
     private void append(Ticket chain) {

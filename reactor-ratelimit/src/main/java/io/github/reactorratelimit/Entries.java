@@ -37,6 +37,7 @@ final class Entries {
             ticket.use(leaf);
         } else {
             ticket.leaveKey(); // Nobody has to give it back.
+            leaf.leftAt = now;
         }
         take(now, leaf, ticket.demand, lane, ticket.phase);
         ticket.generation = generations.current(); // After the books have noticed what is over by now.
@@ -94,7 +95,7 @@ final class Entries {
 
     /** Whose turn it is may have changed with what became of a permit. */
     void notice(long now, Ticket ticket) {
-        turns.notice(now, ticket.place().node);
+        turns.notice(now, ticket.place().node.latest());
     }
 
     /** As {@link #settle}, by somebody who has more to change before anybody's turn is looked at. */
@@ -108,7 +109,7 @@ final class Entries {
                 told.permits().settled(ticket, unit, delta);
             }
             for (Node node = slot.node; node != null; node = node.parent) {
-                node.settle(now, ticket, slot.lane, unit, delta);
+                node.latest().settle(now, ticket, slot.lane, unit, delta);
             }
         }
         return first;

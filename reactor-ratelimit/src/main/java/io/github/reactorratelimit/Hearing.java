@@ -88,10 +88,10 @@ final class Hearing {
             long pauseNanos,
             double random) {
         boolean granted = ticket.stage() == Stage.HELD || ticket.stage() == Stage.RELEASED;
-        if (!granted || ticket.place().node.forgotten) {
+        Node leaf = granted ? ticket.place().node.latest() : null;
+        if (leaf == null || leaf.forgotten) {
             return null;
         }
-        Node leaf = ticket.place().node;
         boolean first = ticket.stage() == Stage.HELD && ticket.phase != Phase.HEADED;
         if (first) {
             entries.moveQuietly(now, ticket, Phase.HEADED);

@@ -46,6 +46,9 @@ final class Node extends KeyBooks {
     int users;
 
     long lastUsed;
+    /** When somebody got a permit last that keeps it no longer. */
+    long leftAt;
+
     boolean forgotten;
     /** That somebody else uses its quota was logged. */
     boolean toldOfOthers;
@@ -83,6 +86,7 @@ final class Node extends KeyBooks {
         this.number = number;
         this.holds = holds();
         this.lastUsed = now;
+        this.leftAt = now;
         this.slots = new Slot[lanes.count()];
         for (int lane = 0; lane < slots.length; lane++) {
             slots[lane] = new Slot(this, lane, parent == null ? null : parent.slots[lane]);
@@ -253,6 +257,7 @@ final class Node extends KeyBooks {
         }
         users += other.users;
         lastUsed = Math.max(lastUsed, other.lastUsed);
+        leftAt = Math.max(leftAt, other.leftAt);
         holds = holds();
     }
 
@@ -357,6 +362,16 @@ final class Node extends KeyBooks {
             node = node.parent;
         }
         return node;
+    }
+
+    /** Itself; or, where it was forgotten and has come again since, the key that it is known as now. */
+    Node latest() {
+        Node above = parent;
+        if (!forgotten || sharedWith != null || above == null) {
+            return this;
+        }
+        Node again = above.latest().child(key);
+        return again != null && again.key.equals(key) ? again : this;
     }
 
     void addChild(Node child) {

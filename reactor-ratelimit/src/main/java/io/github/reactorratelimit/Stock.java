@@ -13,6 +13,8 @@ final class Stock extends Timed {
     private static final int TIMES = 64;
     /** The most in all: as many as callers can take up while they are kept. */
     private static final int MOST = 4_096;
+    /** After so many calls more are tried again where so many were not there. */
+    private static final int AGAIN = 64;
 
     final Slot slot;
     final Demand demand;
@@ -25,6 +27,8 @@ final class Stock extends Timed {
     private int ceiling = MOST;
 
     private long latestCall = -1;
+    /** The last call that did not bring as many as it asked for. */
+    private long scarceCall;
 
     Stock(Slot slot, Demand demand, Phase phase) {
         this.slot = slot;
@@ -50,7 +54,7 @@ final class Stock extends Timed {
     int wanted(long call, int waiting) {
         boolean again = latestCall == call - 1 && left == 0;
         latestCall = call;
-        ceiling = again ? ceiling : MOST;
+        ceiling = again && call - scarceCall < AGAIN ? ceiling : MOST;
         size = again ? Math.min(Math.max(waiting, 2 * size), Math.min(TIMES * waiting, ceiling)) : 0;
         return size;
     }
@@ -60,6 +64,7 @@ final class Stock extends Timed {
         left = Math.max(0, count);
         if (left < size) {
             ceiling = size / 2;
+            scarceCall = latestCall;
         }
     }
 

@@ -156,7 +156,8 @@ final class StoreDraft {
     /** What a demand takes on its path. */
     List<Part> parts(Slot slot, Demand demand, Phase phase) {
         List<Part> parts = new ArrayList<>(4);
-        for (Node node = slot.node; node != null; node = node.parent) {
+        for (Node known = slot.node; known != null; known = known.parent) {
+            Node node = known.latest(); // Told of as two keys, one would undo the other in the store.
             parts(node, node.meters.each, -1, demand, phase, parts);
             parts(node, node.shares[slot.lane].each, slot.lane, demand, phase, parts);
             if (node.learned != null) {

@@ -185,7 +185,7 @@ final class Tree {
             }
             unlink(node);
             Node parent = node.parent;
-            if (parent != null && node.isIdle(now)) {
+            if (parent != null && now - node.leftAt >= idleNanos && node.isIdle(now)) {
                 detach(node, parent);
                 node.leaveQuotas();
                 if (node.bucket != null) {

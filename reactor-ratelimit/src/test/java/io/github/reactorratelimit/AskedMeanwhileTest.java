@@ -196,6 +196,19 @@ class AskedMeanwhileTest {
     }
 
     @Test
+    void who_throws_from_its_error_keeps_nobody_else_out() {
+        meanwhile(() -> {
+            limiter.acquire(Demand.of("user", "nobody")).subscribe(permits::add, failure -> {
+                throw new IllegalArgumentException("thrown from onError");
+            });
+            limiter.acquire(Demand.of("user", "berta")).subscribe(permits::add, failures::add);
+            acquire(WaitingRoom.PASS);
+        });
+        store.answer();
+        assertThat(permits).hasSize(6 + 1 + WaitingRoom.PASS);
+    }
+
+    @Test
     void calls_of_attempts_and_elements_are_let_in_too() {
         List<Object> answers = new ArrayList<>();
         meanwhile(() -> {

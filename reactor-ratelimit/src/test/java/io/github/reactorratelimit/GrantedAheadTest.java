@@ -118,6 +118,19 @@ class GrantedAheadTest {
     }
 
     @Test
+    void more_are_asked_ahead_again_some_time_after_they_were_not_there() {
+        store.ahead = ask -> ask.ahead() > 10 ? 0 : ask.ahead();
+        RateLimiter limiter = limiter(WINDOW);
+        busy(limiter);
+        useUp(limiter, 1, 3);
+        acquire(limiter, 1);
+        store.answer();
+        store.ahead = Ask::ahead;
+        useUp(limiter, 1, 70);
+        assertThat(askedAhead()).contains(8, 32, 64);
+    }
+
+    @Test
     void calls_follow_each_other_however_long_it_took_to_use_up_what_was_there() {
         RateLimiter limiter = limiter(WINDOW);
         busy(limiter);

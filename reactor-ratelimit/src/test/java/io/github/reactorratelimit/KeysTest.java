@@ -281,6 +281,89 @@ class KeysTest {
     }
 
     @Test
+    void a_store_is_told_of_a_key_once_that_came_again_after_it_was_forgotten() {
+        HandStore store = new HandStore();
+        RateLimiter limiter = time.spec()
+                .scope(Scope.by("account").limits(Limit.bucket(100, 100, ofMinutes(1)).unit("tokens")))
+                .scope(Scope.by("user").limits(Limit.bucket(10, 10, ofMinutes(1)).unit("tokens")))
+                .build(store);
+        Demand anna = Demand.of("account", "a").and("user", "anna").cost("tokens", 1);
+        List<Permit> permits = new ArrayList<>();
+        limiter.acquire(anna).subscribe(permits::add);
+        store.answer();
+        Demand boris = Demand.of("account", "b").and("user", "boris").cost("tokens", 1);
+        for (int i = 0; i < 2; i++) {
+            time.advance(IDLE);
+            limiter.acquire(boris).subscribe(permits::add);
+            store.answer();
+        }
+        assertThat(keys(limiter)).isEqualTo(2);
+        limiter.acquire(boris).subscribe(permits::add);
+        limiter.acquire(anna).subscribe(permits::add);
+        limiter.acquire(anna.and("user", "berta")).subscribe(permits::add);
+        permits.get(0).settle("tokens", 5);
+        store.answer();
+        assertThat(store.latest().keys()).hasSize(4).doesNotHaveDuplicates();
+        assertThat(store.latest().books()).hasSize(3).doesNotHaveDuplicates();
+        assertThat(store.latest().corrections())
+                .extracting(LimitStore.Correction::delta)
+                .containsExactly(4L, 4L);
+    }
+
+    @Test
+    void a_key_that_came_again_hears_of_permits_from_before_it_was_forgotten() {
+        RateLimiter limiter = time.spec()
+                .scope(Scope.by("user").limits(Limit.of(5, ofSeconds(10))))
+                .build();
+        Demand anna = Demand.of("user", "anna");
+        List<Permit> permits = new ArrayList<>();
+        limiter.acquire(anna).subscribe(permits::add);
+        time.advance(IDLE);
+        limiter.tryAcquire(Demand.of("user", "sweeper"));
+        assertThat(keys(limiter)).isEqualTo(1);
+        limiter.acquire(anna).subscribe(permits::add);
+        permits.get(0).hear(RateLimitSignal.of(429).throttled(true).build());
+        assertThat(limiter.tryAcquire(anna).allowed()).isFalse();
+    }
+
+    @Test
+    void a_key_that_came_again_owes_what_permits_from_before_it_was_forgotten_used_more() {
+        Limit tokens = Limit.bucket(100, 100, ofMinutes(1)).unit("tokens");
+        RateLimiter limiter = time.spec()
+                .scope(Scope.by("account").limits(tokens))
+                .scope(Scope.by("user").limits(tokens))
+                .build();
+        Demand anna = Demand.of("account", "a").and("user", "anna").cost("tokens", 1);
+        List<Permit> permits = new ArrayList<>();
+        limiter.acquire(anna).subscribe(permits::add);
+        for (int i = 0; i < 2; i++) {
+            time.advance(IDLE);
+            limiter.tryAcquire(Demand.of("account", "b").and("user", "boris"));
+        }
+        assertThat(keys(limiter)).isEqualTo(2);
+        limiter.acquire(anna).subscribe(permits::add);
+        permits.get(0).settle("tokens", 200);
+        assertThat(limiter.tryAcquire(anna).retryAfter()).isEqualTo(ofMinutes(1).plusMillis(600));
+        assertThat(limiter.tryAcquire(anna.and("user", "berta")).retryAfter())
+                .isEqualTo(ofMinutes(1).plusMillis(600));
+    }
+
+    @Test
+    void a_key_is_not_forgotten_as_soon_as_who_waited_long_has_its_permit() {
+        RateLimiter limiter = time.spec()
+                .limit(Limit.of(1, IDLE.multipliedBy(2)))
+                .scope(Scope.by("user").limits())
+                .build();
+        Demand anna = Demand.of("user", "anna");
+        limiter.acquire(anna).subscribe();
+        limiter.acquire(anna)
+                .subscribe(permit ->
+                        permit.hear(RateLimitSignal.of(429).throttled(true).build()));
+        time.advance(IDLE.multipliedBy(2).plusMinutes(1));
+        assertThat(limiter.snapshot().scopes().get(1).waves()).isEqualTo(1);
+    }
+
+    @Test
     void a_key_that_is_not_full_again_keeps_its_debt() { // B26
         RateLimiter limiter = time.spec()
                 .scope(Scope.by("user").limits(Limit.bucket(10, 1, ofSeconds(100))))
