@@ -284,8 +284,10 @@ class KeysTest {
     void a_store_is_told_of_a_key_once_that_came_again_after_it_was_forgotten() {
         HandStore store = new HandStore();
         RateLimiter limiter = time.spec()
-                .scope(Scope.by("account").limits(Limit.bucket(100, 100, ofMinutes(1)).unit("tokens")))
-                .scope(Scope.by("user").limits(Limit.bucket(10, 10, ofMinutes(1)).unit("tokens")))
+                .scope(Scope.by("account")
+                        .limits(Limit.bucket(100, 100, ofMinutes(1)).unit("tokens")))
+                .scope(Scope.by("user")
+                        .limits(Limit.bucket(10, 10, ofMinutes(1)).unit("tokens")))
                 .build(store);
         Demand anna = Demand.of("account", "a").and("user", "anna").cost("tokens", 1);
         List<Permit> permits = new ArrayList<>();
