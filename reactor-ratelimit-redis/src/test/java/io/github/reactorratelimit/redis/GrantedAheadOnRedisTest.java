@@ -32,7 +32,7 @@ class GrantedAheadOnRedisTest {
     @BeforeEach
     void start() {
         server = new RealRedis();
-        store = new WatchedStore(new RedisStore(sharing(), "busy"));
+        store = WatchedStore.grantingAhead(new RedisStore(sharing(), "busy"));
         processes = List.of();
     }
 

@@ -10,24 +10,54 @@ import reactor.core.publisher.SignalType;
 import reactor.core.publisher.Sinks;
 import reactor.core.scheduler.Schedulers;
 
-/** A store that tells of every batch that was answered, and of every one that was lost, so that a test can wait for one. */
+/**
+ * A store that tells of every batch that was answered, and of every one that was lost, so that a test can wait for one. It
+ * grants nothing ahead unless a test is about that: whether it would, and who keeps what for 5 ms, is a matter of real time.
+ */
 final class WatchedStore implements LimitStore {
 
     private static final Duration LONGEST = Duration.ofSeconds(20);
 
     private final LimitStore store;
+    private final boolean ahead;
     private final Sinks.Many<Batch> answered = Sinks.many().replay().limit(64);
     private final Sinks.Many<Batch> lost = Sinks.many().replay().limit(64);
 
     private final AtomicLong latest = new AtomicLong();
 
     WatchedStore(LimitStore store) {
+        this(store, false);
+    }
+
+    private WatchedStore(LimitStore store, boolean ahead) {
         this.store = store;
+        this.ahead = ahead;
+    }
+
+    static WatchedStore grantingAhead(LimitStore store) {
+        return new WatchedStore(store, true);
+    }
+
+    private static Batch withoutAhead(Batch batch) {
+        return new Batch(
+                batch.number(),
+                batch.sentAtNanos(),
+                batch.keys(),
+                batch.books(),
+                batch.closings(),
+                batch.holdings(),
+                batch.corrections(),
+                batch.ramps(),
+                batch.learns(),
+                batch.words(),
+                batch.asks().stream()
+                        .map(ask -> new Ask(ask.times(), 0, 0, ask.figures(), ask.keys(), ask.parts()))
+                        .toList());
     }
 
     @Override
     public Mono<Reply> decide(Batch batch) {
-        return store.decide(batch)
+        return store.decide(ahead ? batch : withoutAhead(batch))
                 .doFinally(end -> {
                     // After the limiter has heard of it, unless that changes threads for it.
                     if (end == SignalType.ON_COMPLETE) {
