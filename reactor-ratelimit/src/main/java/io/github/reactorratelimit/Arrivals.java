@@ -3,10 +3,8 @@ package io.github.reactorratelimit;
 import io.github.reactorratelimit.Ticket.Stage;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import reactor.core.Exceptions;
-import reactor.core.scheduler.Scheduler;
 
 /**
  * Those who ask on a thread that is telling others what a store granted them: they are let in together, in one pass for
@@ -37,36 +35,23 @@ final class Arrivals {
     /** Lets as many in as a pass does; gives the rest. */
     private @Nullable Ticket admitMany(Ticket chain) {
         List<Ticket> strays = new ArrayList<>(0);
-        Scheduler scheduler = passes.clock().scheduler();
-        long raw = scheduler.now(TimeUnit.NANOSECONDS);
-        Ticket rest = chain;
-        Ticket first = null;
-        Ticket last = null;
-        Ticket out;
-        synchronized (passes) {
-            long now = passes.begin(scheduler, raw);
-            for (int i = 0; i < WaitingRoom.PASS && rest != null; i++) {
-                Ticket ticket = rest;
-                rest = ticket.next;
-                ticket.next = null;
-                if (!decides(now, ticket, strays)) {
-                    continue;
-                }
-                if (last == null) {
-                    first = ticket;
-                } else {
-                    last.next = ticket;
-                }
-                last = ticket;
-            }
-            if (first != null && last != null) {
-                outgoing.add(first, last);
-            }
-            out = passes.finish(now);
-        }
-        passes.carryOut(out);
+        @Nullable Ticket[] rest = {chain};
+        passes.pass(now -> rest[0] = admitMany(now, chain, strays));
         passes.checkAlarm();
         strays.forEach(this::admitStray);
+        return rest[0];
+    }
+
+    private @Nullable Ticket admitMany(long now, Ticket chain, List<Ticket> strays) {
+        Ticket rest = chain;
+        for (int i = 0; i < WaitingRoom.PASS && rest != null; i++) {
+            Ticket ticket = rest;
+            rest = ticket.next;
+            ticket.next = null;
+            if (decides(now, ticket, strays)) {
+                outgoing.add(ticket);
+            }
+        }
         return rest;
     }
 

@@ -15,17 +15,12 @@ final class Outgoing {
     }
 
     void add(Ticket ticket) {
-        add(ticket, ticket);
-    }
-
-    /** Adds a chain. */
-    void add(Ticket from, Ticket to) {
         if (last == null) {
-            first = from;
+            first = ticket;
         } else {
-            last.next = from;
+            last.next = ticket;
         }
-        last = to;
+        last = ticket;
     }
 
     /** The chain is handed over. */
