@@ -343,6 +343,10 @@ class Attempt<T> extends TriedSubscription implements CoreSubscriber<T>, Layers.
     private boolean end(Throwable outcome, boolean early) {
         boolean handsOn = isFirst() && outcome instanceof Again;
         int judged = state() == OVERDUE ? OVERDUE : ANSWERED;
+        if (early && !handsOn && (judged == OVERDUE || draining instanceof Draining)) {
+            cancelSource(); // Before it is over: what its thread still gives in this instant is late, and breaks no
+            // rules.
+        }
         if (!step(judged, handsOn ? HANDED_ON : DONE)) {
             return false;
         }

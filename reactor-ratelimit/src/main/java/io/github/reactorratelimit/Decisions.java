@@ -154,7 +154,7 @@ final class Decisions {
     private @Nullable BarePermit grant(long now, Demand demand, Node leaf, int lane, @Nullable BarePermit told) {
         if (leaf.holds || told != null) {
             BarePermit permit = told == null ? new BarePermit(admission, demand) : told;
-            room.admit(now, permit, leaf, lane, 0, 0);
+            room.grant(now, permit, leaf, lane);
             return permit;
         }
         entries.take(now, leaf, demand, lane, Phase.HEADED);

@@ -51,10 +51,10 @@ final class Outlook {
     private void look(long now, Meter[] meters, Demand demand) {
         for (Meter meter : meters) {
             long cost = demand.costFor(meter);
-            if (cost == 0) {
-                continue; // It has no say.
-            }
             long at = meter.canEver(cost) ? meter.readyAt(now, cost) : Exact.NEVER;
+            if (cost == 0 && at <= now) {
+                continue; // It has no say, though a quota of which nothing is left by the server's word lets nobody by.
+            }
             long available = meter.available(now);
             long left = at <= now ? available - cost : available;
             if (at > readyAt || (at == readyAt && left < remaining)) {

@@ -119,18 +119,18 @@ abstract class TriedSubscription extends TriedExchange implements Subscription {
         switch (before) {
             case WAITING -> admission().cancel(this);
             case RUNNING, ANSWERED, OVERDUE -> {
-                Operators.terminate(UPSTREAM, this);
+                cancelSource();
                 if (draining instanceof Draining drain) {
                     drain.dispose();
                 }
                 admission().abort(this);
             }
             case HANDED_ON -> {
-                Operators.terminate(UPSTREAM, this);
+                cancelSource();
                 behind().abandon();
             }
             case LENT -> {
-                Operators.terminate(UPSTREAM, this);
+                cancelSource();
                 admission().release(this);
             }
             default -> {}
@@ -156,10 +156,15 @@ abstract class TriedSubscription extends TriedExchange implements Subscription {
         }
     }
 
+    /** For good: nothing else takes its place. */
+    final void cancelSource() {
+        Operators.terminate(UPSTREAM, this);
+    }
+
     /** Makes room for the subscription of the loop; a source that is cancelled is so before its permit serves another. */
     final void leaveSource(boolean early) {
         if (early && state == DONE) {
-            Operators.terminate(UPSTREAM, this);
+            cancelSource();
             return;
         }
         Subscription over;

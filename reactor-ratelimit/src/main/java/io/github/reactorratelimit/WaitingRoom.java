@@ -77,6 +77,13 @@ final class WaitingRoom {
         }
     }
 
+    /** Grants a new ticket of which it is known that it may go; no store is asked. */
+    void grant(long now, Ticket ticket, Node leaf, int lane) {
+        ticket.slot = leaf.slots[lane];
+        ticket.joinedAt = now;
+        entries.grant(now, ticket, leaf, lane);
+    }
+
     /** What a ticket that rests or waits now is waiting for. */
     Queue queue(long now, Ticket ticket) {
         Slot slot = ticket.place();

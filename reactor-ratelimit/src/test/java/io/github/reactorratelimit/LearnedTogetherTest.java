@@ -161,4 +161,22 @@ class LearnedTogetherTest {
                 .as("ours, and its margin")
                 .isEqualTo(ofMillis(9_510).minusNanos(500_000));
     }
+
+    @Test
+    void an_empty_quota_lets_nobody_by_who_costs_nothing_in_its_unit_however_it_is_asked_for() {
+        RateLimiter limiter = time.spec().limit(Limit.inFlight(4)).learn().build();
+        Quota tokens = new Quota("", "tokens", 5, 0, -1, ofSeconds(3), ofSeconds(3), null);
+        Permit first = limiter.tryAcquire().permit();
+        first.complete(told(tokens));
+        assertThat(limiter.estimate(Demand.one()).retryAfter()).isEqualTo(ofSeconds(3));
+        assertThat(limiter.tryAcquire().allowed()).isFalse();
+        Asked asked = time.ask(limiter);
+        time.runTo(ofMillis(2_999));
+        assertThat(asked.at()).isNull();
+        time.runTo(ofSeconds(3));
+        assertThat(asked.at()).isEqualTo(ofSeconds(3));
+        assertThat(limiter.snapshot().root().limits().get(0).available())
+                .as("a permit that was allowed is in flight")
+                .isEqualTo(3);
+    }
 }

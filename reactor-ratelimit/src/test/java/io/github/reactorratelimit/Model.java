@@ -603,10 +603,10 @@ final class Model {
             }
             for (ModelQuota quota : key.quotas) {
                 long cost = demand.asked.cost(quota.unit);
-                if (cost == 0) {
+                long at = readyAt(quota, cost);
+                if (cost == 0 && at <= now) {
                     continue;
                 }
-                long at = readyAt(quota, cost);
                 long has = available(quota) - (at <= now ? cost : 0);
                 left = at > readyAt ? has : at == readyAt ? Math.min(left, has) : left;
                 readyAt = Math.max(readyAt, at);
