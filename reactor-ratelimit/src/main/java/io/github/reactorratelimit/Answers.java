@@ -6,6 +6,7 @@ import io.github.reactorratelimit.Others.Finding;
 import io.github.reactorratelimit.RateLimitListener.Ending;
 import io.github.reactorratelimit.Ticket.Stage;
 import io.github.reactorratelimit.signal.RateLimitSignal;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
@@ -132,6 +133,20 @@ final class Answers {
             herald.released(ticket, heldNanos, ending);
         }
         return out;
+    }
+
+    /** The attempt failed, and by what its failure says nothing reached the server. */
+    void unsent(Ticket ticket) {
+        List<String> saved = new ArrayList<>(0);
+        passes.pass(now -> {
+            saved.addAll(entries.saveUnsent(now, ticket));
+            if (!saved.isEmpty()) {
+                entries.notice(now, ticket);
+            }
+        });
+        if (herald != null) {
+            saved.forEach(unit -> herald.settled(ticket, unit, 0));
+        }
     }
 
     /**

@@ -126,9 +126,20 @@ final class Entries {
         boolean first = ticket.tells() == Ticket.Tells.NOTHING
                 ? !ticket.heardOf
                 : ticket.stage() == Stage.HELD && ticket.phase != Phase.HEADED;
-        if (!first || !signal.throttled() || signal.status() < REFUSAL) {
-            return List.of();
-        }
+        return first && signal.throttled() && signal.status() >= REFUSAL ? saveUnits(now, ticket) : List.of();
+    }
+
+    /**
+     * What did not reach the server, as far as its failure says and nobody knows better, counts as a request, so that
+     * connecting in vain is paced too; but there is nothing that could have used anything else.
+     *
+     * @return the units that come back
+     */
+    List<String> saveUnsent(long now, Ticket ticket) {
+        return ticket.stage() == Stage.HELD && !ticket.heardOf ? saveUnits(now, ticket) : List.of();
+    }
+
+    private List<String> saveUnits(long now, Ticket ticket) {
         List<String> saved = new ArrayList<>(2);
         for (String unit : ticket.demand.units()) {
             if (correct(now, ticket, unit, 0)) {

@@ -73,6 +73,9 @@ abstract class Try extends Ticket {
         }
         // What fails after the head was sent, whatever it looks like: it may be a call of the caller's own.
         boolean notSent = !headed && failure.isNotSent();
+        if (notSent && !heardInside && demand.units().size() > 0) {
+            admission().answers().unsent(this);
+        }
         Outcome outcome = headed && failure.isNotSent() ? Outcome.PASSES : Outcome.of(failure);
         if (outcome == Outcome.PASSES || !mayRetry(outcome)) {
             return notSent ? NotSent.mark(error) : error;

@@ -1,0 +1,94 @@
+package io.github.reactorratelimit;
+
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.reactorratelimit.RetryScript.ClientError;
+import io.github.reactorratelimit.RetryScript.Response;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import reactor.core.publisher.Mono;
+import reactor.test.scheduler.VirtualTimeScheduler;
+
+/** A call of which nothing reached the server is a request, so that connecting is paced; it used no tokens and no money. */
+class UnsentCostTest { // B63
+
+    private static final Demand DEAR = Demand.one().cost("money", 100);
+
+    private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
+    private final RetryScript server = new RetryScript(time);
+    private final List<String> told = new ArrayList<>();
+    private final RateLimiter limiter = RateLimiter.named("dear")
+            .limit(Limit.of(10, ofMinutes(10)), Limit.total(1_000).unit("money"))
+            .listener(new RateLimitListener() {
+                @Override
+                public void settled(Subject who, String unit, long asked, long actual) {
+                    told.add(unit + " " + asked + " was " + actual);
+                }
+            })
+            .scheduler(() -> time)
+            .random(() -> 0.5)
+            .build();
+
+    private void call(RetryPolicy policy) {
+        server.call()
+                .transform(server.on(limiter.calls()).retry(policy).<Response>limit(DEAR))
+                .subscribe(response -> {}, error -> {});
+        time.advanceTimeBy(ofMinutes(1));
+    }
+
+    private List<Long> left() {
+        return limiter.snapshot().root().limits().stream()
+                .map(limit -> limit.available())
+                .toList();
+    }
+
+    @Test
+    void each_attempt_that_reached_nobody_is_a_request_and_costs_nothing_else() {
+        server.then("refused", Failure.notSent());
+        call(RetryPolicy.attempts(4).backoff(Backoff.exponential(ofMillis(100), ofSeconds(1))));
+        assertThat(left()).containsExactly(6L, 1_000L);
+        assertThat(told).hasSize(4).containsOnly("money 100 was 0");
+    }
+
+    @Test
+    void a_proxy_that_lets_nothing_through_is_not_paid_either() {
+        server.then("proxy", Failure.refused());
+        call(RetryPolicy.none());
+        assertThat(left()).containsExactly(9L, 1_000L);
+    }
+
+    @Test
+    void what_broke_off_after_it_was_sent_stays_charged() {
+        server.then("cut", Failure.interrupted());
+        call(RetryPolicy.none());
+        assertThat(left()).containsExactly(9L, 900L);
+        assertThat(told).isEmpty();
+    }
+
+    @Test
+    void so_does_what_was_being_sent_whatever_its_failure_says() {
+        limiter.calls()
+                .retry(RetryPolicy.none())
+                .failures(RetryScript.FAILURES)
+                .use(source -> DEAR, exchange -> {
+                    exchange.sending();
+                    return Mono.error(new ClientError("refused", Failure.notSent()));
+                })
+                .subscribe(response -> {}, error -> {});
+        assertThat(left()).containsExactly(9L, 900L);
+    }
+
+    @Test
+    void who_waits_for_the_money_gets_it() {
+        limiter.tryAcquire(Demand.one().cost("money", 850));
+        Mono<Response> slow = Mono.delay(ofSeconds(1), time)
+                .then(Mono.error(() -> new ClientError("refused", Failure.notSent())));
+        server.then(slow);
+        call(RetryPolicy.none());
+        assertThat(limiter.tryAcquire(DEAR.cost("money", 150)).allowed()).isTrue();
+    }
+}
