@@ -37,6 +37,8 @@ class ArchitectureTest {
     private static final Set<String> ALGORITHMS = Set.of(
             "Exact",
             "Limit",
+            "LimitDraft",
+            "Fraction",
             "Share",
             "Ledger",
             "Pace",
