@@ -117,6 +117,8 @@ class ArchitectureTest {
             "Turns",
             "Node",
             "KeyBooks",
+            "KeyTraffic",
+            "StoreGate",
             "UnderWay",
             "InHand",
             "Children",
