@@ -61,6 +61,7 @@ class ArchitectureTest {
             "RateLimitOperator",
             "Attempt",
             "TriedExchange",
+            "TriedCall",
             "TriedSubscription",
             "RetryLoop",
             "Draining",
