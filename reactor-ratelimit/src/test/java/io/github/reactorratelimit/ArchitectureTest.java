@@ -124,6 +124,7 @@ class ArchitectureTest {
             "InHand",
             "Children",
             "Tree",
+            "LastUse",
             "Timers",
             "Gate",
             "Cooldowns",
