@@ -191,7 +191,7 @@ public interface LimitStore {
     /**
      * Some permits of a kind.
      *
-     * @param times how many are wanted, as many as possible of them
+     * @param times how many are wanted, as many as possible of them; 0 if only some are wanted ahead
      * @param ahead how many more will probably be wanted before the next call: all or none, and only if all of
      *     {@code times} are granted, nothing slows the keys down, no quota counts, and {@link #SCARCE} times as many fit
      * @param keptNanos for how long those are kept at most: they count from so much later

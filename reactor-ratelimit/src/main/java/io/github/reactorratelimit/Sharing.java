@@ -180,7 +180,7 @@ final class Sharing {
     /** Whether there is something to tell or to ask, and none is under way. */
     boolean mayCall() {
         boolean probing = mode == Mode.ALONE || mode == Mode.CLOSED;
-        boolean some = roundDue || (!probing && (!asked.isEmpty() || news.isSome()));
+        boolean some = roundDue || (!probing && (!asked.isEmpty() || stocks.isLow() || news.isSome()));
         return call == null && !over && some && !isChanging();
     }
 
@@ -198,6 +198,7 @@ final class Sharing {
                 next.ask(one.ticket().place(), one);
             }
         }
+        stocks.takeLow().forEach(next::askAhead);
         number++;
         List<LimitStore.Ask> asks = next.asks(now, number, stocks);
         next.batch = new Batch(

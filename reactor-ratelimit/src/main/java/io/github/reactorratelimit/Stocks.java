@@ -24,6 +24,9 @@ final class Stocks {
     private final Timers timers;
     private final StoreNews news;
     private final IdentityHashMap<Slot, Stock> stocks = new IdentityHashMap<>();
+    /** More of these should come before the last is taken. */
+    private final List<Stock> low = new ArrayList<>(1);
+
     private @Nullable Stock latest;
     private boolean disposed;
     /** Read by those who ask, without the monitor. */
@@ -60,6 +63,10 @@ final class Stocks {
         Standing standing = stock.take(now);
         if (standing != null) {
             answered(now);
+            if (stock.isLow()) {
+                stock.askedFor(true);
+                low.add(stock);
+            }
         }
         return standing;
     }
@@ -76,23 +83,34 @@ final class Stocks {
 
     /** How many more to ask for than stand and wait. */
     int wanted(long now, long call, Group group, List<Part> parts, StoreDraft draft) {
-        if (firstAskedAt > followsUntil || !areKept(parts, draft) || isHeldBack(now, group.slot().node)) {
-            return 0;
-        }
+        int waiting = group.asked().size();
         Stock stock = stocks.get(group.slot());
+        if (!areKept(parts, draft)
+                || isHeldBack(now, group.slot().node)
+                || (waiting > 0 && firstAskedAt > followsUntil)) {
+            return stock == null ? 0 : none(now, stock);
+        }
         if (stock == null) {
             stock = new Stock(group.slot(), group.demand(), group.phase());
             stocks.put(group.slot(), stock);
             some = true;
+        } else if (!stock.isFor(group.demand(), group.phase())) {
+            return 0;
+        }
+        int wanted = waiting == 0 ? stock.wantedSoon(call) : stock.wanted(call, waiting);
+        if (wanted == 0) {
+            return none(now, stock);
+        }
+        stock.askedFor(true); // It is kept however long the call takes.
+        return wanted;
+    }
+
+    private int none(long now, Stock stock) {
+        stock.askedFor(false);
+        if (stock.place == Timed.NOWHERE) {
             timers.set(stock, Exact.add(now, KEPT_NANOS));
         }
-        int wanted = stock.isFor(group.demand(), group.phase())
-                ? stock.wanted(call, group.asked().size())
-                : 0;
-        if (wanted > 0) {
-            timers.remove(stock); // However long the call takes.
-        }
-        return wanted;
+        return 0;
     }
 
     private static boolean areKept(List<Part> parts, StoreDraft draft) {
@@ -120,31 +138,50 @@ final class Stocks {
         followsUntil = Exact.add(now, FOLLOWING_NANOS);
     }
 
+    /** Whether a call should be made for more, though nobody waits yet. */
+    boolean isLow() {
+        return !low.isEmpty();
+    }
+
+    /** Those of which more are asked for with the next call. */
+    List<Stock> takeLow() {
+        List<Stock> all = new ArrayList<>(low);
+        low.clear();
+        return all;
+    }
+
     /** The store granted so many more than stood and waited, or none. */
     void granted(long now, Group group, int count, long atNanos) {
         Standing ahead = Standing.ahead(group.slot(), group.demand(), group.phase(), atNanos, KEPT_NANOS);
         Stock stock = stocks.get(group.slot());
         if (stock != null) {
-            stock.granted(ahead, count);
-            timers.set(stock, Exact.add(now, KEPT_NANOS));
+            long until = Exact.add(now, KEPT_NANOS);
+            stock.granted(ahead, count, until);
+            timers.set(stock, Math.min(until, stock.keptUntil(until)));
         } else if (disposed && count > 0) {
             news.permits().returned(ahead, count);
         }
     }
 
     /** Nobody wanted them in time. */
-    void due(Stock stock) {
-        forget(stock);
-        Standing standing = stock.standing();
-        int rest = stock.empty();
-        if (standing != null && rest > 0) {
-            news.permits().returned(standing, rest);
+    void due(long now, Stock stock) {
+        boolean some = true;
+        while (some) {
+            some = stock.expire(now, news.permits()::returned);
+        }
+        if (stock.keptUntil(now) > now) {
+            timers.set(stock, stock.keptUntil(now));
+        } else if (!stock.isAskedFor()) {
+            forget(stock);
         }
     }
 
     void dispose() {
         disposed = true;
-        new ArrayList<>(stocks.values()).forEach(this::due);
+        for (Stock stock : new ArrayList<>(stocks.values())) {
+            stock.askedFor(false);
+            due(Exact.NEVER, stock);
+        }
     }
 
     /**
@@ -155,7 +192,6 @@ final class Stocks {
         for (Stock stock : new ArrayList<>(stocks.values())) {
             if (stock.slot.node.above(key.depth) == key) {
                 forget(stock);
-                stock.empty();
             }
         }
     }
@@ -163,6 +199,7 @@ final class Stocks {
     private void forget(Stock stock) {
         stocks.remove(stock.slot);
         some = !stocks.isEmpty();
+        low.remove(stock);
         timers.remove(stock);
         latest = null;
     }

@@ -44,19 +44,28 @@ final class StoreCall extends Timed {
         Ticket ticket = one.ticket;
         Group group = latest;
         if (ticket instanceof Inquiry) {
-            group = add(ticket, slot, ticket);
+            group = byKind.computeIfAbsent(ticket, alone -> group(slot, ticket.demand, ticket.phase));
         } else if (group == null
                 || group.slot != slot
                 || group.demand != ticket.demand
                 || group.phase != ticket.phase) {
-            group = add(Arrays.asList(slot, ticket.phase, ticket.demand.costs()), slot, ticket);
+            group = add(slot, ticket.demand, ticket.phase);
             latest = group;
         }
         group.asked.add(one);
     }
 
-    private Group add(Object kind, Slot slot, Ticket ticket) {
-        return byKind.computeIfAbsent(kind, fresh -> new Group(slot, ticket.demand, ticket.phase, new ArrayList<>()));
+    /** Nobody waits for these yet. */
+    void askAhead(Stock stock) {
+        add(stock.slot, stock.demand, stock.phase);
+    }
+
+    private Group add(Slot slot, Demand demand, Phase phase) {
+        return byKind.computeIfAbsent(Arrays.asList(slot, phase, demand.costs()), kind -> group(slot, demand, phase));
+    }
+
+    private static Group group(Slot slot, Demand demand, Phase phase) {
+        return new Group(slot, demand, phase, new ArrayList<>());
     }
 
     boolean asksAhead(int ask) {
@@ -67,7 +76,7 @@ final class StoreCall extends Timed {
         groups.addAll(byKind.values());
         List<Ask> asks = new ArrayList<>(groups.size());
         for (Group group : groups) {
-            boolean figures = group.asked.get(0).ticket() instanceof Inquiry;
+            boolean figures = !group.asked.isEmpty() && group.asked.get(0).ticket() instanceof Inquiry;
             List<Part> parts = draft.parts(group.slot, group.demand, group.phase);
             int ahead = figures ? 0 : stocks.wanted(now, number, group, parts, draft);
             asks.add(

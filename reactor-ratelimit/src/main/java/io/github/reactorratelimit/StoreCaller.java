@@ -27,6 +27,8 @@ final class StoreCaller implements Runnable {
     private volatile boolean hinted;
     /** Read after the monitor is left: whoever sees it does what is left to do. */
     private volatile boolean wanted;
+    /** It can't be left until everybody is told: more is to come before those who are told ask again. */
+    private volatile boolean urgent;
 
     StoreCaller(Admission admission, Sharing sharing, List<Limit> limits, List<Scope> scopes) {
         this.admission = admission;
@@ -61,8 +63,12 @@ final class StoreCaller implements Runnable {
 
     /** At the end of a pass: whether something is to be called. */
     void prepare() {
-        if (!wanted && (sharing.isSome() || sharing.mayCall())) {
+        boolean calls = sharing.mayCall();
+        if (!wanted && (calls || sharing.isSome())) {
             wanted = true;
+        }
+        if (calls && sharing.stocks().isLow()) {
+            urgent = true;
         }
     }
 
@@ -79,7 +85,7 @@ final class StoreCaller implements Runnable {
 
     /** What is to be done; where callers are just told of their permits, after they had the time to ask for more. */
     void carryOut() {
-        if (wanted && !Emissions.afterwards(this)) {
+        if (wanted && (urgent || !Emissions.afterwards(this))) {
             run();
         }
     }
@@ -90,6 +96,7 @@ final class StoreCaller implements Runnable {
         int[] parts = new int[1];
         admission.passes().inMonitor(() -> {
             wanted = false;
+            urgent = false;
             for (StoreCall call = sharing.takeOverdue(); call != null; call = sharing.takeOverdue()) {
                 late.add(call);
             }

@@ -214,7 +214,7 @@ final class WaitingRoom {
             } else if (due instanceof Sharing.Round && sharing != null) {
                 sharing.roundDue();
             } else if (due instanceof Stock stock && sharing != null) {
-                sharing.stocks().due(stock);
+                sharing.stocks().due(now, stock);
             } else if (due instanceof Ticket ticket) {
                 if (!due(now, ticket)) {
                     return;

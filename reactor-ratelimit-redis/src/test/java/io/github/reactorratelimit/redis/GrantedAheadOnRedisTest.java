@@ -7,15 +7,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.Demand;
 import io.github.reactorratelimit.Limit;
+import io.github.reactorratelimit.LimitStore.Ask;
 import io.github.reactorratelimit.RateLimitedException;
 import io.github.reactorratelimit.RateLimiter;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
@@ -97,13 +102,20 @@ class GrantedAheadOnRedisTest {
         assertLeft(60_000 - granted.get());
     }
 
-    @Test
-    void what_was_granted_ahead_and_is_not_wanted_is_there_again() {
+    private static Stream<Named<Predicate<Ask>>> calls() {
+        return Stream.of(
+                Named.of("for who waits, and some more", ask -> ask.ahead() > 20),
+                Named.of("for nobody who waits", ask -> ask.times() == 0));
+    }
+
+    @ParameterizedTest
+    @MethodSource("calls")
+    void what_was_granted_ahead_and_is_not_wanted_is_there_again(Predicate<Ask> call) {
         build(500_000_000); // It isn't spent before somebody sees it.
         AtomicInteger granted = new AtomicInteger();
         AtomicBoolean over = new AtomicBoolean();
         Mono.fromRunnable(() -> {
-                    store.awaitAnswered(batch -> batch.asks().stream().anyMatch(ask -> ask.ahead() > 20));
+                    store.awaitAnswered(batch -> batch.asks().stream().anyMatch(call));
                     over.set(true);
                 })
                 .subscribeOn(Schedulers.boundedElastic())

@@ -79,16 +79,16 @@ public final class SharedQuotaBenchmark {
             throws InterruptedException {
         Callers.run(contender.permit(), callers, 0, 2_000);
         long before = commands(contender, redis);
-        Latencies latencies = Callers.run(contender.permit(), callers, 0, millis);
-        double permits = latencies.count();
+        Callers.Measured measured = Callers.run(contender.permit(), callers, 0, millis);
+        double permits = measured.permits();
         System.out.printf(
                 Locale.ROOT,
                 "%-28s %8d %12.0f %10.3f %10.3f %10.4f%n",
                 contender.name(),
                 callers,
                 permits * 1_000 / millis,
-                latencies.millis(500),
-                latencies.millis(990),
+                measured.latencies().millis(500),
+                measured.latencies().millis(990),
                 (commands(contender, redis) - before) / Math.max(1, permits));
         return new Row(contender.name(), callers, permits * 1_000 / millis);
     }
