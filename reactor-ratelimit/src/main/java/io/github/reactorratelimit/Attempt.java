@@ -2,7 +2,6 @@ package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.signal.Headers;
 import io.github.reactorratelimit.signal.RateLimitSignal;
-import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
@@ -14,141 +13,14 @@ import reactor.util.context.Context;
  * One attempt of one call: its ticket, its permit and the subscriber of its source in one object. What it may do next is
  * decided by the {@linkplain TriedSubscription states} of the subscription that its caller holds.
  */
-class Attempt<T> extends TriedSubscription implements CoreSubscriber<T>, Layers.Mark {
+class Attempt<T> extends TriedCall<T> implements Layers.Mark {
 
     private static final RateLimitSignal NOTHING = RateLimitSignal.none(0);
 
-    private final Limited<T> limited;
-    private final CoreSubscriber<? super T> actual;
     private @Nullable Context context;
 
     Attempt(Limited<T> limited, Demand demand, CoreSubscriber<? super T> actual, @Nullable Retries retries) {
-        super(demand, retries);
-        this.limited = limited;
-        this.actual = actual;
-    }
-
-    /** Whether it is the call's first attempt, and so the caller's subscription: all others stand at the front. */
-    boolean isFirst() {
-        return !front;
-    }
-
-    @Override
-    final RateLimitOperator operator() {
-        return limited.operator();
-    }
-
-    @Override
-    final Tells tells() {
-        return limited.tells();
-    }
-
-    // ------------------------------------------------------------------------------------------------- as a ticket
-
-    @Override
-    final void ask() {
-        Retries behind = retries;
-        try {
-            long longest = patienceNanos();
-            long rest = behind == null ? 0 : behind.takeRest();
-            if (longest == 0 && behind != null && behind.leftNanos(admission().now()) == 0) {
-                rest = Math.max(1, rest); // The deadline is here: even a free permit comes too late.
-            }
-            if (operator().failsFast()) {
-                longest = Math.min(longest, rest);
-            }
-            Patience patience = operator().patience();
-            if (patience != null) {
-                longest = Math.min(longest, patience.leftNanos());
-            }
-            admission().acquire(this, RateLimitContext.laneOf(actual.currentContext()), rest, longest);
-        } catch (Throwable e) {
-            Exceptions.throwIfFatal(e);
-            if (!failAsking(e)) {
-                throw e;
-            }
-        }
-    }
-
-    @Override
-    final boolean failAsking(Throwable error) {
-        boolean wanted = step(WAITING, DONE);
-        if (wanted) {
-            actual.onError(error);
-        }
-        return wanted;
-    }
-
-    @Override
-    void emit() {
-        int state = state();
-        if (state == RUNNING || state == ANSWERED) {
-            overdue();
-            return;
-        }
-        RateLimitException refused = refusal();
-        if (!step(WAITING, refused == null ? TELLING : DONE)) {
-            return;
-        }
-        Patience patience = operator().patience();
-        if (patience != null) {
-            patience.spend(
-                    refused == null
-                            ? sentAt - joinedAt
-                            : slot == null ? 0 : admission().now() - joinedAt);
-        }
-        if (refused == null) {
-            tellGranted();
-        } else {
-            admission().refused(this, refused);
-            Retries behind = retries;
-            Throwable last = behind == null ? null : behind.last();
-            actual.onError(behind == null || last == null ? refused : refused.after(last, behind.maybeSent()));
-        }
-    }
-
-    /** A cancel that comes meanwhile leaves it to this thread to give back: nothing is told of a permit before its grant. */
-    private void tellGranted() {
-        if (retries != null) {
-            retries.attempted(sentAt - joinedAt);
-        }
-        admission().granted(this);
-        if (step(TELLING, RUNNING)) {
-            run();
-        } else {
-            admission().withdraw(this);
-        }
-    }
-
-    private void run() {
-        if (tells() == Tells.SENDING && operator().policy().deadlineNanos() != Exact.NEVER) {
-            watch(); // The timeout starts with sending, but the deadline doesn't wait for that.
-        }
-        try {
-            limited.opened(this).subscribe(this);
-        } catch (Throwable e) {
-            // No publisher, or one that throws instead of failing: nobody else would ever end this attempt.
-            Exceptions.throwIfFatal(e);
-            onError(e);
-            return;
-        }
-        if (tells() != Tells.SENDING && state() == RUNNING) {
-            watch();
-        }
-    }
-
-    /** The attempt timeout is over, or the time to drain. */
-    private void overdue() {
-        Runnable over = draining;
-        long longest = longestNanos();
-        if (over != null) {
-            over.run();
-        } else if (admission().now() - sentAt >= longest && step(RUNNING, OVERDUE)) {
-            if (longest == operator().policy().timeoutNanos()) {
-                admission().answers().timedOut(this); // A deadline of the caller's own says nothing about the server.
-            }
-            end(judge(new AttemptTimeoutException(name(), keys(), Duration.ofNanos(longest), !isSurelyUnsent())), true);
-        }
+        super(limited, demand, actual, retries);
     }
 
     // ------------------------------------------------------------------------------------------------ as a layer
@@ -187,10 +59,6 @@ class Attempt<T> extends TriedSubscription implements CoreSubscriber<T>, Layers.
     /** What the source sees in its Context. */
     Context seen(Context marked) {
         return marked;
-    }
-
-    final Context callersContext() {
-        return actual.currentContext();
     }
 
     @Override
@@ -335,17 +203,13 @@ class Attempt<T> extends TriedSubscription implements CoreSubscriber<T>, Layers.
 
     // ------------------------------------------------------------------------------------------------------ the end
 
-    /**
-     * Ends the attempt, in an error or in another attempt; false if it was over already.
-     *
-     * @param early the source is not at its end and has to be cancelled
-     */
-    private boolean end(Throwable outcome, boolean early) {
+    @Override
+    final boolean end(Throwable outcome, boolean early) {
         boolean handsOn = isFirst() && outcome instanceof Again;
         int judged = state() == OVERDUE ? OVERDUE : ANSWERED;
         if (early && !handsOn && (judged == OVERDUE || draining instanceof Draining)) {
             cancelSource(); // Before it is over: what its thread still gives in this instant is late, and breaks no
-            // rules.
+            // rule.
         }
         if (!step(judged, handsOn ? HANDED_ON : DONE)) {
             return false;

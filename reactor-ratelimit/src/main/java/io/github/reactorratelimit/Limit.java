@@ -1,7 +1,6 @@
 package io.github.reactorratelimit;
 
 import java.math.BigDecimal;
-import java.math.BigInteger;
 import java.time.Duration;
 import java.time.ZoneId;
 import java.time.temporal.ChronoUnit;
@@ -50,10 +49,9 @@ public final class Limit {
     private final long periodNanos;
     private final @Nullable CalendarPeriod calendar;
     private final String unit;
-    /** The share of the limit that is used, as an exact fraction. */
-    private final BigInteger shareOver;
+    /** How much of the limit is used. */
+    private final Fraction share;
 
-    private final BigInteger shareUnder;
     private final boolean strict;
     /** Window: the GCRA's burst, 0 for none. Bucket: its capacity. */
     private final long burst;
@@ -68,26 +66,32 @@ public final class Limit {
     /** Reckoned when it is first needed; all keys share it. */
     private @Nullable Pace pace;
 
-    private Limit(Draft draft) {
+    Limit(LimitDraft draft) {
         this.kind = draft.kind;
         this.permits = draft.permits;
         this.periodNanos = draft.periodNanos;
         this.calendar = draft.calendar;
         this.unit = draft.unit;
-        this.shareOver = draft.shareOver;
-        this.shareUnder = draft.shareUnder;
+        this.share = draft.share;
         this.strict = draft.strict;
         this.burst = draft.burst;
         this.initial = draft.initial;
         this.borrowing = draft.borrowing;
-        this.effectivePermits = effectivePermits();
-        this.effectiveNanos = effectiveNanos();
+        Fraction left = share.partOf(kind == Kind.BUCKET ? burst : permits);
+        this.effectivePermits = Math.max(1, left.floor());
+        this.effectiveNanos = kind == Kind.WINDOW && left.isBelowOne() ? left.nanosOfOne(periodNanos) : periodNanos;
     }
 
-    private Limit with(Consumer<Draft> change) {
-        Draft draft = new Draft(this);
-        change.accept(draft);
-        return new Limit(draft);
+    private Limit with(Consumer<LimitDraft> change) {
+        LimitDraft draft = new LimitDraft(kind, permits, periodNanos);
+        draft.calendar = calendar;
+        draft.unit = unit;
+        draft.share = share;
+        draft.strict = strict;
+        draft.burst = burst;
+        draft.initial = initial;
+        draft.borrowing = borrowing;
+        return new Limit(draft.with(change));
     }
 
     /**
@@ -99,7 +103,7 @@ public final class Limit {
      * @throws IllegalArgumentException if a value is not positive
      */
     public static Limit of(long permits, Duration period) {
-        return create(Kind.WINDOW, positive("permits", permits), positive("period", period), 0);
+        return new Limit(LimitDraft.window(permits, period));
     }
 
     /**
@@ -114,8 +118,7 @@ public final class Limit {
      * @throws IllegalArgumentException if a value is not positive
      */
     public static Limit bucket(long capacity, long refill, Duration period) {
-        return create(
-                Kind.BUCKET, positive("refill", refill), positive("period", period), positive("capacity", capacity));
+        return new Limit(LimitDraft.bucket(capacity, refill, period));
     }
 
     /**
@@ -127,7 +130,7 @@ public final class Limit {
      * @throws IllegalArgumentException if the value is not positive
      */
     public static Limit inFlight(long calls) {
-        return create(Kind.IN_FLIGHT, positive("calls in flight", calls), Duration.ZERO, 0);
+        return new Limit(LimitDraft.timeless(Kind.IN_FLIGHT, "calls in flight", calls));
     }
 
     /**
@@ -138,7 +141,7 @@ public final class Limit {
      * @throws IllegalArgumentException if the value is not positive
      */
     public static Limit total(long permits) {
-        return create(Kind.TOTAL, positive("permits", permits), Duration.ZERO, 0);
+        return new Limit(LimitDraft.timeless(Kind.TOTAL, "permits", permits));
     }
 
     /**
@@ -155,21 +158,13 @@ public final class Limit {
      * @throws IllegalArgumentException if the number is not positive or the unit is another one
      */
     public static Limit calendar(long permits, ChronoUnit unit, ZoneId zone) {
-        Draft draft = new Draft(Kind.CALENDAR, positive("permits", permits), Exact.nanos(unit.getDuration()));
-        draft.calendar = CalendarPeriod.of(unit, zone);
-        return new Limit(draft);
+        return new Limit(LimitDraft.calendar(permits, unit, zone));
     }
 
     /** A quota as responses describe it; a period of zero is not known. */
     static Limit learned(long permits, long nanos, String unit) {
-        Draft draft = new Draft(Kind.LEARNED, permits, nanos);
+        LimitDraft draft = new LimitDraft(Kind.LEARNED, permits, nanos);
         draft.unit = unit;
-        return new Limit(draft);
-    }
-
-    private static Limit create(Kind kind, long permits, Duration period, long burst) {
-        Draft draft = new Draft(kind, permits, Exact.nanos(period));
-        draft.burst = burst;
         return new Limit(draft);
     }
 
@@ -184,11 +179,7 @@ public final class Limit {
      * @throws IllegalStateException if this is not a window
      */
     public Limit burst(long size) {
-        only(Kind.WINDOW, "burst");
-        if (size < 1 || size > permits) {
-            throw new IllegalArgumentException("burst must be between 1 and " + permits + ", was " + size);
-        }
-        return with(draft -> draft.burst = size);
+        return with(draft -> draft.burst(size));
     }
 
     /**
@@ -208,8 +199,7 @@ public final class Limit {
      * @throws IllegalStateException if this is not a window
      */
     public Limit strict() {
-        only(Kind.WINDOW, "strict");
-        return with(draft -> draft.strict = true);
+        return with(LimitDraft::strict);
     }
 
     /**
@@ -227,7 +217,8 @@ public final class Limit {
         if (!(share >= 0 && share < 1)) {
             throw new IllegalArgumentException("headroom must be at least 0 and below 1, was " + share);
         }
-        return scaled(BigDecimal.ONE.subtract(BigDecimal.valueOf(share)));
+        Fraction left = Fraction.of(BigDecimal.ONE.subtract(BigDecimal.valueOf(share)));
+        return with(draft -> draft.useOneAtLeast(left));
     }
 
     /**
@@ -239,13 +230,13 @@ public final class Limit {
      *     the calendar
      */
     public Limit sharedBy(int processes) {
-        positive("processes", processes);
-        return part(processes).atLeastOne();
+        Fraction part = Fraction.of(1, LimitDraft.positive("processes", processes));
+        return with(draft -> draft.useOneAtLeast(part));
     }
 
     /** As {@link #sharedBy}, for a process that is on its own for a while: it may use one permit at least. */
     Limit part(int processes) {
-        return withShare(shareOver, shareUnder.multiply(BigInteger.valueOf(processes)));
+        return with(draft -> draft.use(Fraction.of(1, processes)));
     }
 
     /**
@@ -269,12 +260,7 @@ public final class Limit {
      * @throws IllegalStateException if this is not a bucket
      */
     public Limit startingWith(long permits) {
-        only(Kind.BUCKET, "startingWith");
-        if (permits < 0 || permits > burst) {
-            throw new IllegalArgumentException(
-                    "a bucket must start with between 0 and " + burst + " permits, was " + permits);
-        }
-        return with(draft -> draft.initial = permits);
+        return with(draft -> draft.startingWith(permits));
     }
 
     /**
@@ -285,8 +271,7 @@ public final class Limit {
      * @throws IllegalStateException if this is not a bucket
      */
     public Limit borrowing() {
-        only(Kind.BUCKET, "borrowing");
-        return with(draft -> draft.borrowing = true);
+        return with(LimitDraft::borrowing);
     }
 
     /**
@@ -306,11 +291,6 @@ public final class Limit {
      */
     public long permits() {
         return effectivePermits;
-    }
-
-    private long effectivePermits() {
-        BigInteger whole = BigInteger.valueOf(kind == Kind.BUCKET ? burst : permits);
-        return Math.max(1, whole.multiply(shareOver).divide(shareUnder).longValueExact());
     }
 
     /**
@@ -349,34 +329,20 @@ public final class Limit {
     }
 
     /** The share of this limit that a lane may use: rounded down, at least 1 permit, never a longer period. */
-    Limit laneShare(Share share) {
-        BigInteger[] part = share.fraction();
-        BigInteger whole = BigInteger.valueOf(permits);
-        BigInteger over = shareOver.multiply(part[0]);
-        BigInteger under = shareUnder.multiply(part[1]);
-        if (kind == Kind.WINDOW && whole.multiply(over).compareTo(under) < 0) {
-            Draft draft = new Draft(kind, 1, spanNanos());
+    Limit laneShare(Share lane) {
+        Fraction part = lane.fraction();
+        if (kind == Kind.WINDOW && share.times(part).partOf(permits).isBelowOne()) {
+            LimitDraft draft = new LimitDraft(kind, 1, spanNanos());
             draft.unit = unit;
             draft.strict = strict;
             draft.burst = burst > 0 ? 1 : 0;
             return new Limit(draft);
         }
-        return withShare(over, under);
+        return with(draft -> draft.use(part));
     }
 
     long spanNanos() {
         return effectiveNanos;
-    }
-
-    private long effectiveNanos() {
-        BigInteger left = BigInteger.valueOf(permits).multiply(shareOver);
-        if (kind != Kind.WINDOW || left.compareTo(shareUnder) >= 0) {
-            return periodNanos;
-        }
-        BigInteger stretched = BigInteger.valueOf(periodNanos).multiply(shareUnder);
-        BigInteger[] parts = stretched.divideAndRemainder(left);
-        BigInteger up = parts[1].signum() == 0 ? parts[0] : parts[0].add(BigInteger.ONE);
-        return up.bitLength() > 63 ? Long.MAX_VALUE : up.longValueExact();
     }
 
     /** The burst of the spacing, or the bucket's capacity; never above the permits. */
@@ -401,93 +367,17 @@ public final class Limit {
         return Math.min(delta, Exact.floorDiv(permits(), MOST_SPACED, 0, 1));
     }
 
+    /** How the permits of a bucket, or of a window with a burst, are spaced. */
     Pace pace() {
         Pace known = pace;
         if (known == null) {
-            long[] rate = rate();
-            known = new Pace(rate[0], rate[1], burstPermits());
+            Fraction rate = kind == Kind.BUCKET
+                    ? Fraction.of(permits, periodNanos).times(share)
+                    : Fraction.of(permits() - burstPermits() + 1, spanNanos());
+            known = Pace.of(rate, burstPermits());
             pace = known;
         }
         return known;
-    }
-
-    /** The rate of the spacing as a reduced fraction {permits, nanos}. */
-    long[] rate() {
-        BigInteger over;
-        BigInteger under;
-        if (kind == Kind.BUCKET) {
-            over = BigInteger.valueOf(permits).multiply(shareOver);
-            under = BigInteger.valueOf(periodNanos).multiply(shareUnder);
-        } else {
-            over = BigInteger.valueOf(permits() - burstPermits() + 1);
-            under = BigInteger.valueOf(spanNanos());
-        }
-        BigInteger common = over.gcd(under);
-        over = over.divide(common);
-        under = under.divide(common);
-        // Beyond 63 bits one part in 2^60 is given up, on the slow side.
-        while (over.bitLength() > 62 || under.bitLength() > 62) {
-            over = over.shiftRight(1).max(BigInteger.ONE);
-            under = under.shiftRight(1).add(BigInteger.ONE);
-            if (over.equals(BigInteger.ONE) && under.bitLength() > 62) {
-                return new long[] {1, Long.MAX_VALUE};
-            }
-        }
-        return new long[] {over.longValueExact(), under.longValueExact()};
-    }
-
-    private Limit scaled(BigDecimal factor) {
-        BigInteger over = factor.unscaledValue();
-        BigInteger under = BigInteger.ONE;
-        if (factor.scale() >= 0) {
-            under = BigInteger.TEN.pow(factor.scale());
-        } else {
-            over = over.multiply(BigInteger.TEN.pow(-factor.scale()));
-        }
-        return withShare(shareOver.multiply(over), shareUnder.multiply(under)).atLeastOne();
-    }
-
-    /** Where no period can be stretched, one permit for each of many would be more than there is. */
-    private Limit atLeastOne() {
-        BigInteger left = BigInteger.valueOf(permits).multiply(shareOver);
-        boolean stretches = kind == Kind.WINDOW || kind == Kind.BUCKET;
-        if (!stretches && left.compareTo(shareUnder) < 0) {
-            BigInteger common = left.gcd(shareUnder);
-            throw new IllegalArgumentException("headroom and sharing must leave at least one permit, left "
-                    + left.divide(common) + "/" + shareUnder.divide(common) + " of: "
-                    + with(draft -> draft.shareOver = draft.shareUnder));
-        }
-        return this;
-    }
-
-    private Limit withShare(BigInteger over, BigInteger under) {
-        BigInteger common = over.gcd(under);
-        return with(draft -> {
-            draft.shareOver = over.divide(common);
-            draft.shareUnder = under.divide(common);
-        });
-    }
-
-    private void only(Kind wanted, String word) {
-        if (kind != wanted) {
-            throw new IllegalStateException(word + " belongs to a "
-                    + wanted.name().toLowerCase(java.util.Locale.ROOT) + " limit, this is: " + this);
-        }
-    }
-
-    private static long positive(String what, long value) {
-        if (value <= 0) {
-            throw new IllegalArgumentException(what + " must be positive, was " + value);
-        }
-        return value;
-    }
-
-    private static Duration positive(String what, Duration value) {
-        Objects.requireNonNull(value, what);
-        if (value.isNegative() || value.isZero()) {
-            throw new IllegalArgumentException(what + " must be positive, was " + value);
-        }
-        return value;
     }
 
     @Override
@@ -498,8 +388,7 @@ public final class Limit {
                 && periodNanos == limit.periodNanos
                 && Objects.equals(calendar, limit.calendar)
                 && unit.equals(limit.unit)
-                && shareOver.equals(limit.shareOver)
-                && shareUnder.equals(limit.shareUnder)
+                && share.equals(limit.share)
                 && strict == limit.strict
                 && burst == limit.burst
                 && initial == limit.initial
@@ -508,7 +397,7 @@ public final class Limit {
 
     @Override
     public int hashCode() {
-        return Objects.hash(kind, permits, periodNanos, unit, shareOver, shareUnder, strict, burst, initial);
+        return Objects.hash(kind, permits, periodNanos, unit, share, strict, burst, initial);
     }
 
     @Override
@@ -524,41 +413,5 @@ public final class Limit {
             case LEARNED ->
                 permits() + " " + unit + (periodNanos > 0 ? " per " + period() : "") + ", learned from responses";
         };
-    }
-
-    /** A limit while it is put together. */
-    private static final class Draft {
-
-        final Kind kind;
-        final long permits;
-        final long periodNanos;
-        String unit = REQUESTS;
-        BigInteger shareOver = BigInteger.ONE;
-        BigInteger shareUnder = BigInteger.ONE;
-        boolean strict;
-        long burst;
-        long initial = -1;
-        boolean borrowing;
-
-        @Nullable
-        CalendarPeriod calendar;
-
-        Draft(Kind kind, long permits, long periodNanos) {
-            this.kind = kind;
-            this.permits = permits;
-            this.periodNanos = periodNanos;
-        }
-
-        Draft(Limit from) {
-            this(from.kind, from.permits, from.periodNanos);
-            this.unit = from.unit;
-            this.shareOver = from.shareOver;
-            this.shareUnder = from.shareUnder;
-            this.strict = from.strict;
-            this.burst = from.burst;
-            this.initial = from.initial;
-            this.borrowing = from.borrowing;
-            this.calendar = from.calendar;
-        }
     }
 }

@@ -1,13 +1,12 @@
 package io.github.reactorratelimit;
 
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** One key of one scope: its books, its cooldown, and a place per lane for those who wait for it. */
-final class Node extends KeyBooks {
+final class Node extends KeyTraffic {
 
     final @Nullable Node parent;
     /** How the key is shown to people; empty for the root. */
@@ -23,17 +22,10 @@ final class Node extends KeyBooks {
     /** A permit holds something here, or above, until it is released. */
     boolean holds;
 
-    /** How it opens again; null if it was never refused. */
-    @Nullable
-    Ramp ramp;
-    /** What responses told of its quotas; null if nothing. */
-    @Nullable
-    Learned learned;
     /** How its calls came out lately; null unless a limiter looks at that. */
     @Nullable
     Breaker breaker;
 
-    final UnderWay underWay = new UnderWay();
     /** The keys right below; null as long as there was none. */
     @Nullable
     Children children;
@@ -57,11 +49,8 @@ final class Node extends KeyBooks {
     String stored;
     /** When a store was told the usage figure that is known here, on its clock. */
     long usageToldAt;
-    /** Until then a store is known to refuse demands of this cost and more in this unit, all of them without a unit. */
-    private long refusedUntil = Long.MIN_VALUE;
-
-    private @Nullable String refusedUnit;
-    private long refusedCost;
+    /** What a store is known to refuse here; null if nothing. */
+    private @Nullable StoreGate storeGate;
 
     @Nullable
     Node older;
@@ -109,24 +98,32 @@ final class Node extends KeyBooks {
     }
 
     long shareReadyAt(long now, Demand demand, int lane) {
-        long at = Math.max(slots[lane].refusedUntil, shares[lane].readyAt(now, demand));
+        long at = Math.max(shareShutUntil(lane), shares[lane].readyAt(now, demand));
         return learned == null ? at : Math.max(at, learned.shares(lane).readyAt(now, demand));
     }
 
     /** Nobody passes before, whatever the meters say. */
     long shutUntil(long now, Demand demand) {
-        boolean refused = refusedUntil > now && (refusedUnit == null || demand.cost(refusedUnit) >= refusedCost);
-        return Math.max(refused ? refusedUntil : now, gate.closedUntil);
+        long at = Math.max(now, gate.closedUntil);
+        return storeGate == null ? at : Math.max(at, storeGate.closedUntil(now, demand));
+    }
+
+    /** Nobody of this lane passes before; in the past if somebody may. */
+    long shareShutUntil(int lane) {
+        return storeGate == null ? Long.MIN_VALUE : storeGate.shareClosedUntil(lane);
     }
 
     /** A store refuses until then: this key, or only a lane's share of it. */
     void refused(long until, int lane, Demand demand, @Nullable Limit limit) {
+        StoreGate known = storeGate;
+        if (known == null) {
+            known = new StoreGate(slots.length);
+            storeGate = known;
+        }
         if (lane < 0) {
-            refusedUntil = until;
-            refusedUnit = limit == null ? null : limit.unit();
-            refusedCost = limit == null ? 0 : demand.cost(limit.unit());
+            known.close(until, demand, limit);
         } else {
-            slots[lane].refusedUntil = until;
+            known.closeShare(until, lane);
         }
     }
 
@@ -135,81 +132,15 @@ final class Node extends KeyBooks {
         if (ramp != null) {
             ramp.followNoMore();
         }
-        refusedUntil = Long.MIN_VALUE;
-        for (Slot slot : slots) {
-            slot.refusedUntil = Long.MIN_VALUE;
-        }
+        storeGate = null;
     }
 
     /** A lower bound of {@link #readyAt} behind {@code ahead} requests of the same line. */
     long expectedAt(long now, Demand demand, int lane, long ahead) {
-        long at = Math.max(shutUntil(now, demand), slots[lane].refusedUntil);
+        long at = Math.max(shutUntil(now, demand), shareShutUntil(lane));
         at = Math.max(at, meters.expectedAt(now, demand, ahead));
         at = Math.max(at, shares[lane].expectedAt(now, demand, ahead));
         return learned == null ? at : Math.max(at, learned.expectedAt(now, demand, lane, ahead));
-    }
-
-    @Override
-    void take(long now, Demand demand, int lane, Booking.Phase phase) {
-        super.take(now, demand, lane, phase);
-        boolean bare = phase == Booking.Phase.HEADED;
-        if (learned != null) {
-            learned.take(now, demand, lane, phase);
-        }
-        if (ramp != null) {
-            ramp.take(now, bare);
-        }
-        unanswered(bare ? 0 : 1);
-        if (bare) {
-            underWay.take(now);
-        }
-    }
-
-    private void unanswered(long more) {
-        underWay.unanswered(more);
-        if (learned != null && more != 0) {
-            learned.unanswered(more);
-        }
-    }
-
-    @Override
-    void moved(long now, Ticket ticket, int lane, Booking.Phase to) {
-        super.moved(now, ticket, lane, to);
-        unanswered(to == Booking.Phase.SENT ? 0 : -1);
-        if (learned != null) {
-            learned.moved(now, ticket, lane, to);
-        }
-    }
-
-    @Override
-    void settle(long now, Ticket ticket, int lane, String unit, long delta) {
-        super.settle(now, ticket, lane, unit, delta);
-        if (learned != null) {
-            learned.settle(now, ticket, lane, unit, delta);
-        }
-    }
-
-    @Override
-    void refund(long now, Ticket ticket, int lane) {
-        super.refund(now, ticket, lane);
-        unanswered(ticket.phase == Booking.Phase.HEADED ? 0 : -1);
-        if (learned != null) {
-            learned.refund(now, ticket, lane);
-        }
-    }
-
-    /** The permit ended; for one that nobody else tells of that is the answer, unless it was heard just before, or not used. */
-    void release(long now, Ticket ticket, int lane, boolean isAnswer) {
-        release(ticket, lane);
-        if (ticket.tells() == Ticket.Tells.NOTHING) {
-            underWay.end(now, ticket.at);
-            if (learned != null) {
-                learned.ended(now, ticket);
-            }
-        }
-        if (ramp != null) {
-            ramp.release(now, ticket, isAnswer);
-        }
     }
 
     /** Opens again at once, also what was closed by what was learned. */
@@ -250,11 +181,7 @@ final class Node extends KeyBooks {
         join(now, other, generation);
         absorb(now, other.ramp, generation);
         other.leaveQuotas();
-        unanswered(other.underWay.unanswered());
-        underWay.absorb(now, other.underWay);
-        if (learned != null) {
-            learned.begin(); // What is in flight from there is noticed, but stands in none of these books.
-        }
+        absorb(now, other.underWay);
         users += other.users;
         lastUsed = Math.max(lastUsed, other.lastUsed);
         leftAt = Math.max(leftAt, other.leftAt);
@@ -278,38 +205,6 @@ final class Node extends KeyBooks {
             least = Math.min(least, node.leastPermits());
         }
         return least;
-    }
-
-    /** How many calls are in flight here, the one that is answered included. */
-    long out(long now, Ticket answered) {
-        return answered.tells() == Ticket.Tells.NOTHING
-                ? Math.max(1, underWay.count(now))
-                : underWay.count(now) + 1; // The former is still in hand.
-    }
-
-    /** How many calls like this one are in flight here when it is answered, or may be; null for one of another process. */
-    long busy(long now, @Nullable Ticket answered) {
-        long most = answered == null ? Math.max(1, underWay.count(now)) : out(now, answered);
-        long cost = answered == null ? 1 : Math.max(1, answered.demand.requests());
-        return Math.max(most, mostInFlight() / cost);
-    }
-
-    /** The configured limits, then the learned ones. */
-    Meter[] allMeters() {
-        Meter[] own = meters.each;
-        if (learned == null) {
-            return own;
-        }
-        Meter[] all = Arrays.copyOf(own, own.length + learned.meters().length);
-        System.arraycopy(learned.meters(), 0, all, own.length, learned.meters().length);
-        return all;
-    }
-
-    /** What nobody tells of is over now, before anything else changes. */
-    void advance(long now) {
-        if (ramp != null) {
-            ramp.readyAt(now);
-        }
     }
 
     /** Whether somebody stands in line here. */

@@ -33,7 +33,7 @@ final class Outlook {
             if (node.ramp != null) {
                 closed(now, node.ramp.readyAt(now));
             }
-            closed(now, Math.max(node.shutUntil(now, demand), node.slots[lane].refusedUntil));
+            closed(now, Math.max(node.shutUntil(now, demand), node.shareShutUntil(lane)));
         }
         return readyAt <= now;
     }

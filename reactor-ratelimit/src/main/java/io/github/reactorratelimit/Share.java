@@ -1,7 +1,6 @@
 package io.github.reactorratelimit;
 
 import java.math.BigDecimal;
-import java.math.BigInteger;
 
 /** A share of every limit, as an exact decimal between 0 and 1. Immutable. */
 public final class Share {
@@ -26,9 +25,8 @@ public final class Share {
         return new Share(BigDecimal.valueOf(part));
     }
 
-    /** Numerator and denominator. */
-    BigInteger[] fraction() {
-        return new BigInteger[] {part.unscaledValue(), BigInteger.TEN.pow(part.scale())};
+    Fraction fraction() {
+        return Fraction.of(part);
     }
 
     boolean isWhole() {

@@ -26,8 +26,6 @@ final class Slot extends Timed {
     State state = State.EMPTY;
     /** Parked only because its own lane's share is used up: that is nobody else's business. */
     boolean parkedByShare;
-    /** Until then a store is known to refuse this lane's share. */
-    long refusedUntil = Long.MIN_VALUE;
     /** When this lane was served here last, or began to wait. */
     long servedAt;
     /** Only at a leaf. */

@@ -109,7 +109,7 @@ final class StoreDraft {
     }
 
     private void addBucket(Node node, Limit limit, int lane, long initial, long span, boolean borrows) {
-        long[] rate = limit.rate();
+        Pace pace = limit.pace();
         String name = lane < 0 ? null : names.name(lane);
         add(
                 limit,
@@ -121,8 +121,8 @@ final class StoreDraft {
                         Kind.BUCKET,
                         limit.burstPermits(),
                         span,
-                        rate[0],
-                        rate[1],
+                        pace.permits,
+                        pace.nanos,
                         initial,
                         borrows,
                         ""));

@@ -34,8 +34,7 @@ final class Tree {
     /** How often limits were changed. Written under the monitor, after the scopes, so that who reads it first reads no older ones. */
     private volatile int changes;
 
-    private @Nullable Node oldest;
-    private @Nullable Node newest;
+    private final LastUse lastUse = new LastUse();
     private int size = 1;
     /** How many keys ever came to be known. */
     private long count;
@@ -110,7 +109,7 @@ final class Tree {
         if (cached == null || top(cached) != root || cached.forgotten) {
             return null;
         }
-        use(now, cached);
+        lastUse.use(now, cached);
         return cached;
     }
 
@@ -122,7 +121,7 @@ final class Tree {
             node = node.child(keys[i]);
         }
         if (node != null) {
-            use(now, node);
+            lastUse.use(now, node);
         }
         return node;
     }
@@ -167,7 +166,7 @@ final class Tree {
                 Scope scope = scopes.get(i);
                 child = new Node(node, keys[i], scope.label(keys[i]), known.each.get(i), lanes, ++count, now, wall);
                 node.addChild(child);
-                link(child);
+                lastUse.add(child);
                 size++;
                 begin(child);
             }
@@ -179,11 +178,11 @@ final class Tree {
     /** Forgets a few keys that are idle and full; those that are not are looked at again when all others were. */
     void forgetIdle(long now) {
         for (int i = 0; i < LOOKS; i++) {
-            Node node = oldest;
+            Node node = lastUse.oldest();
             if (node == null || now - node.lastUsed < idleNanos) {
                 return;
             }
-            unlink(node);
+            lastUse.remove(node);
             Node parent = node.parent;
             if (parent != null && now - node.leftAt >= idleNanos && node.isIdle(now)) {
                 detach(node, parent);
@@ -193,7 +192,7 @@ final class Tree {
                 }
             } else {
                 node.lastUsed = now;
-                link(node);
+                lastUse.add(node);
             }
         }
     }
@@ -215,7 +214,7 @@ final class Tree {
     /** Takes a key out that counts elsewhere from now on. */
     void remove(Node node) {
         if (node.parent != null) {
-            unlink(node);
+            lastUse.remove(node);
             detach(node, node.parent);
         }
     }
@@ -230,11 +229,7 @@ final class Tree {
 
     /** All nodes below the root, those longest unused first. */
     List<Node> nodes() {
-        List<Node> all = new ArrayList<>(size);
-        for (Node node = oldest; node != null; node = node.newer) {
-            all.add(node);
-        }
-        return all;
+        return lastUse.all(size);
     }
 
     /** The attributes of a node's key, those of the keys above included. */
@@ -300,41 +295,5 @@ final class Tree {
         scopes = changed;
         limited = isLimited(rootLimits, changed);
         changes = next;
-    }
-
-    private void use(long now, Node leaf) {
-        for (Node node = leaf; node.parent != null; node = node.parent) {
-            if (node.lastUsed != now) {
-                node.lastUsed = now;
-                if (node != newest) {
-                    unlink(node);
-                    link(node);
-                }
-            }
-        }
-    }
-
-    private void link(Node node) {
-        node.older = newest;
-        node.newer = null;
-        if (newest == null) {
-            oldest = node;
-        } else {
-            newest.newer = node;
-        }
-        newest = node;
-    }
-
-    private void unlink(Node node) {
-        if (node.older == null) {
-            oldest = node.newer;
-        } else {
-            node.older.newer = node.newer;
-        }
-        if (node.newer == null) {
-            newest = node.older;
-        } else {
-            node.newer.older = node.older;
-        }
     }
 }

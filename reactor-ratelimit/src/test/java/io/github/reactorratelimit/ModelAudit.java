@@ -82,15 +82,15 @@ final class ModelAudit {
             return;
         }
         ModelDemand last = grants.get(grants.size() - 1);
-        long[] rate = limit.rate();
+        Pace rate = limit.pace();
         long most = limit.burstPermits();
         long taken = Math.min(most, least(last, limit));
         for (int i = grants.size() - 2; i >= 0; i--) {
             taken += least(grants.get(i), limit);
             long nanos = last.grantedAt - grants.get(i).grantedAt;
-            assertThat(Math.multiplyExact(taken - most, rate[1]))
+            assertThat(Math.multiplyExact(taken - most, rate.nanos))
                     .as("%s from #%d to #%d", limit, grants.get(i).id, last.id)
-                    .isLessThanOrEqualTo(Math.multiplyExact(nanos, rate[0]));
+                    .isLessThanOrEqualTo(Math.multiplyExact(nanos, rate.permits));
         }
     }
 

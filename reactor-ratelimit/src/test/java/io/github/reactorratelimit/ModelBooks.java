@@ -258,9 +258,9 @@ abstract class ModelBooks {
         private long at;
 
         Level(Limit limit, long now, long initial, @Nullable Level before) {
-            long[] rate = limit.rate();
-            this.perNano = BigInteger.valueOf(rate[0]);
-            this.parts = BigInteger.valueOf(rate[1]);
+            Pace rate = limit.pace();
+            this.perNano = BigInteger.valueOf(rate.permits);
+            this.parts = BigInteger.valueOf(rate.nanos);
             this.capacity = BigInteger.valueOf(limit.burstPermits()).multiply(parts);
             this.at = now;
             this.level = BigInteger.valueOf(initial).multiply(parts);

@@ -116,9 +116,13 @@ final class ModelQuota {
     }
 
     private long share(Share share) {
-        BigInteger[] part = share.fraction();
+        Fraction part = share.fraction();
         return Math.max(
-                1, BigInteger.valueOf(size()).multiply(part[0]).divide(part[1]).longValueExact());
+                1,
+                BigInteger.valueOf(size())
+                        .multiply(part.over())
+                        .divide(part.under())
+                        .longValueExact());
     }
 
     /** What is left of a lane's share. */

@@ -43,7 +43,8 @@ class SpacedWindowMeterTest {
     void headroom_of_a_fifth_and_burst_one_on_five_per_ten_seconds_is_exactly_four_tenths_per_second() {
         Limit limit = Limit.of(5, ofSeconds(10)).headroom(0.2).burst(1);
         assertThat(limit.permits()).isEqualTo(4);
-        assertThat(limit.rate()).containsExactly(1, 2_500_000_000L);
+        assertThat(limit.pace().permits).isEqualTo(1);
+        assertThat(limit.pace().nanos).isEqualTo(2_500_000_000L);
         new Books(limit).follow(new long[][] {
             {0, 1, 0}, {0, 1, 2_500}, {2_500, 1, 0}, {5_000, 1, 0}, {7_500, 1, 0}, {7_500, 1, 2_510}
         });

@@ -1,26 +1,30 @@
 package io.github.reactorratelimit.examples;
 
+import static io.github.reactorratelimit.examples.TwentyPages.BATCH;
+import static io.github.reactorratelimit.examples.TwentyPages.TROUBLED;
+import static io.github.reactorratelimit.examples.TwentyPages.asked;
+import static io.github.reactorratelimit.examples.TwentyPages.assertNothingLostNothingDoubled;
+import static io.github.reactorratelimit.examples.TwentyPages.assertTheFailedPageIsTheOnlyOneThatIsMissing;
+import static io.github.reactorratelimit.examples.TwentyPages.counts;
+import static io.github.reactorratelimit.examples.TwentyPages.pages;
+import static io.github.reactorratelimit.examples.TwentyPages.refusing;
+import static io.github.reactorratelimit.examples.TwentyPages.roomy;
+import static io.github.reactorratelimit.examples.TwentyPages.twenty;
 import static java.time.Duration.ofMillis;
-import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.BatchOutcome;
-import io.github.reactorratelimit.Limit;
 import io.github.reactorratelimit.Presets;
 import io.github.reactorratelimit.RateLimiter;
-import io.github.reactorratelimit.RateLimiterSpec;
 import io.github.reactorratelimit.examples.GraphBatch.Answer;
 import io.github.reactorratelimit.examples.GraphBatch.Part;
-import io.github.reactorratelimit.signal.Dialects;
 import io.github.reactorratelimit.signal.Headers;
 import io.github.reactorratelimit.test.Fault;
 import io.github.reactorratelimit.test.InVirtualTime;
 import io.github.reactorratelimit.test.OneNoteRules;
-import io.github.reactorratelimit.test.RateLimitedServer;
 import io.github.reactorratelimit.test.Reply;
 import io.github.reactorratelimit.test.RequestLog;
-import io.github.reactorratelimit.test.ServiceRules;
 import io.github.reactorratelimit.test.SimulatedRequest;
 import io.github.reactorratelimit.test.SimulatedService;
 import io.github.reactorratelimit.test.VirtualTime;
@@ -29,81 +33,18 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Random;
-import java.util.TreeMap;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Mono;
-import reactor.netty.http.client.HttpClient;
 
 @InVirtualTime
 class GraphBatchTest {
-
-    private static final String BATCH = "/v1.0/$batch";
-
-    /** Of the twenty, 4 and 16 are refused, 8 and 13 fail; what depends on a failed one is not counted. */
-    private static final OneNoteRules TROUBLED = OneNoteRules.create()
-            .fault(Fault.nth(4, Reply.status(429).header("Retry-After", "7")))
-            .fault(Fault.nth(8, Reply.status(502)))
-            .fault(Fault.nth(11, Reply.status(503)))
-            .fault(Fault.nth(14, Reply.status(429).header("Retry-After", "3")));
 
     private final VirtualTime time;
 
     GraphBatchTest(VirtualTime time) {
         this.time = time;
-    }
-
-    /** Twenty parts; 9 and 10 depend on 8, which fails at first, 20 on 19, which doesn't, and 17 and 18 on 16. */
-    private static List<Part> twenty() {
-        Map<Integer, String> parents = Map.of(9, "8", 10, "9", 17, "16", 18, "16", 20, "19");
-        return IntStream.rangeClosed(1, 20)
-                .mapToObj(n -> new Part(
-                        "" + n,
-                        "GET",
-                        "/me/onenote/pages/" + n,
-                        parents.containsKey(n) ? List.of(parents.get(n)) : List.of()))
-                .toList();
-    }
-
-    private static List<String> asked(RequestLog log) {
-        return log.entries().stream()
-                .map(RequestLog.Entry::endpoint)
-                .filter(endpoint -> !endpoint.equals(BATCH))
-                .toList();
-    }
-
-    /** How often each part was served, and how often it came over the wire at all. */
-    private static Map<String, Long> counts(RequestLog log, boolean servedOnly) {
-        return log.entries().stream()
-                .filter(entry -> entry.endpoint().startsWith("/me/onenote/pages/"))
-                .filter(entry -> !servedOnly || entry.status() == 200)
-                .collect(Collectors.groupingBy(
-                        entry -> entry.endpoint().substring("/me/onenote/pages/".length()),
-                        TreeMap::new,
-                        Collectors.counting()));
-    }
-
-    private static void assertNothingLostNothingDoubled(List<BatchOutcome<Answer>> outcomes, RequestLog log) {
-        assertThat(outcomes.stream().map(outcome -> outcome.answer().orElseThrow()))
-                .extracting(answer -> answer.id() + " " + answer.status())
-                .containsExactlyElementsOf(
-                        IntStream.rangeClosed(1, 20).mapToObj(n -> n + " 200").toList());
-        assertThat(counts(log, true))
-                .hasSize(20)
-                .allSatisfy((part, served) -> assertThat(served).isEqualTo(1));
-        Map<String, Long> wire = counts(log, false);
-        assertThat(outcomes.stream()
-                        .collect(Collectors.toMap(
-                                outcome -> outcome.answer().orElseThrow().id(), outcome -> (long) outcome.sends())))
-                .isEqualTo(wire);
-    }
-
-    /** Room for a batch of twenty, which OneNote's five in flight are not. */
-    private static RateLimiterSpec roomy() {
-        return RateLimiter.named("graph").limit(Limit.of(1_000, ofMinutes(1))).dialect(Dialects.microsoftGraph());
     }
 
     private static Mono<GraphBatch.Response> post(SimulatedService service, String body) {
@@ -148,64 +89,9 @@ class GraphBatchTest {
     }
 
     @Test
-    void the_same_over_a_real_socket() {
-        OneNoteRules rules = OneNoteRules.create()
-                .fault(Fault.nth(4, Reply.status(429).header("Retry-After", "1")))
-                .fault(Fault.nth(8, Reply.status(502)))
-                .fault(Fault.nth(11, Reply.status(503)))
-                .fault(Fault.nth(14, Reply.status(429)));
-        try (RateLimitedServer server = rules.start()) {
-            HttpClient http = HttpClient.create().baseUrl(server.baseUrl());
-            List<BatchOutcome<Answer>> outcomes =
-                    Objects.requireNonNull(new GraphBatch(roomy().build(), GraphBatch.over(http, "anna"))
-                            .send(twenty(), "anna")
-                            .block(ofSeconds(30)));
-            assertNothingLostNothingDoubled(outcomes, server.log());
-            assertThat(server.log().count(BATCH)).isEqualTo(3);
-            assertThat(asked(server.log())).hasSize(28);
-        }
-    }
-
-    /** Twenty pages to be made, of which the 4th is refused and the 9th fails. */
-    private static List<Part> pages() {
-        return IntStream.rangeClosed(1, 20)
-                .mapToObj(n -> new Part("" + n, "POST", "/me/onenote/pages/" + n, List.of()))
-                .toList();
-    }
-
-    private static OneNoteRules refusing() {
-        return OneNoteRules.create()
-                .fault(Fault.nth(4, Reply.status(429).header("Retry-After", "1")))
-                .fault(Fault.nth(9, Reply.status(502)));
-    }
-
-    private static void assertTheFailedPageIsTheOnlyOneThatIsMissing(
-            List<BatchOutcome<Answer>> outcomes, RequestLog log) {
-        assertThat(outcomes.stream().map(outcome -> outcome.answer().orElseThrow()))
-                .extracting(Answer::status)
-                .containsExactly(
-                        200, 200, 200, 200, 200, 200, 200, 200, 502, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200,
-                        200);
-        assertThat(counts(log, false)).hasSize(20).containsEntry("4", 2L).containsEntry("9", 1L);
-        assertThat(counts(log, true))
-                .hasSize(19)
-                .allSatisfy((page, made) -> assertThat(made).isEqualTo(1));
-        assertThat(asked(log)).hasSize(21);
-        assertThat(log.count(BATCH)).isEqualTo(2);
-    }
-
-    @Test
     void a_page_that_was_refused_is_made_once_and_one_that_failed_is_not_made_again() {
         SimulatedService service = refusing().simulate().on(time::scheduler).latency(ofMillis(50), ofMillis(50));
         assertTheFailedPageIsTheOnlyOneThatIsMissing(send(time.limiter(roomy()), service, pages()), service.log());
-        try (RateLimitedServer server = refusing().start()) {
-            HttpClient http = HttpClient.create().baseUrl(server.baseUrl());
-            assertTheFailedPageIsTheOnlyOneThatIsMissing(
-                    Objects.requireNonNull(new GraphBatch(roomy().build(), GraphBatch.over(http, "anna"))
-                            .send(pages(), "anna")
-                            .block(ofSeconds(30))),
-                    server.log());
-        }
     }
 
     /** Some read, some write, and some depend on another. */
@@ -283,27 +169,6 @@ class GraphBatchTest {
         assertThat(outcomes).allMatch(outcome -> outcome.failure().isEmpty() && outcome.sends() == 2);
         assertThat(counts(service.log(), true)).hasSize(20);
         assertThat(sent).containsExactly(Duration.ZERO, ofSeconds(6));
-    }
-
-    @Test
-    void a_batch_with_a_status_of_its_own_keeps_it_over_a_real_socket() {
-        try (RateLimitedServer server = ServiceRules.create()
-                .fault(BATCH, Fault.always(Reply.status(502)))
-                .start()) {
-            HttpClient http = HttpClient.create().baseUrl(server.baseUrl());
-            List<BatchOutcome<Answer>> outcomes =
-                    Objects.requireNonNull(new GraphBatch(roomy().build(), GraphBatch.over(http, "anna"))
-                            .send(pages(), "anna")
-                            .block(ofSeconds(30)));
-            assertThat(outcomes)
-                    .hasSize(20)
-                    .allSatisfy(outcome -> assertThat(outcome.failure())
-                            .get()
-                            .isInstanceOf(GraphBatch.NoAnswers.class)
-                            .extracting(Throwable::getMessage)
-                            .isEqualTo("the batch was answered with a 502"));
-            assertThat(server.log().count()).isEqualTo(1);
-        }
     }
 
     @Test

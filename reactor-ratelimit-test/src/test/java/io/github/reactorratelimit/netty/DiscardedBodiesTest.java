@@ -4,12 +4,12 @@ import static io.github.reactorratelimit.netty.Wire.IN_FLIGHT;
 import static io.github.reactorratelimit.netty.Wire.answer;
 import static io.github.reactorratelimit.netty.Wire.await;
 import static io.github.reactorratelimit.netty.Wire.outcome;
+import static io.github.reactorratelimit.netty.Wire.script;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.Limit;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.test.Reply;
-import io.github.reactorratelimit.test.ServiceRules;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
@@ -24,10 +24,6 @@ import reactor.test.scheduler.VirtualTimeScheduler;
 class DiscardedBodiesTest {
 
     private static final Reply REFUSAL = Reply.status(429).header("Retry-After", "0");
-
-    private static ServiceRules script(Reply... replies) {
-        return ServiceRules.create().script("/x", replies);
-    }
 
     @Test
     void a_body_of_a_mebibyte_is_read_away_and_its_connection_used_again() {

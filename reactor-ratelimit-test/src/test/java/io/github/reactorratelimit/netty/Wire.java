@@ -7,7 +7,9 @@ import io.github.reactorratelimit.Limit;
 import io.github.reactorratelimit.RateLimitOperator;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RetryPolicy;
+import io.github.reactorratelimit.test.Fault;
 import io.github.reactorratelimit.test.RateLimitedServer;
+import io.github.reactorratelimit.test.Reply;
 import io.github.reactorratelimit.test.RequestLog;
 import io.github.reactorratelimit.test.ServiceRules;
 import java.net.SocketAddress;
@@ -53,6 +55,16 @@ final class Wire implements AutoCloseable {
 
     static RateLimiter limiter() {
         return RateLimiter.of(Limit.inFlight(IN_FLIGHT));
+    }
+
+    /** A server that answers {@code /x} like this, time and again. */
+    static ServiceRules always(Reply reply) {
+        return ServiceRules.create().fault("/x", Fault.always(reply));
+    }
+
+    /** A server that answers {@code /x} like this, one after the other. */
+    static ServiceRules script(Reply... replies) {
+        return ServiceRules.create().script("/x", replies);
     }
 
     static Wire to(ServiceRules rules) {
