@@ -85,8 +85,8 @@ class UnsentCostTest { // B63
     @Test
     void who_waits_for_the_money_gets_it() {
         limiter.tryAcquire(Demand.one().cost("money", 850));
-        Mono<Response> slow = Mono.delay(ofSeconds(1), time)
-                .then(Mono.error(() -> new ClientError("refused", Failure.notSent())));
+        Mono<Response> slow =
+                Mono.delay(ofSeconds(1), time).then(Mono.error(() -> new ClientError("refused", Failure.notSent())));
         server.then(slow);
         call(RetryPolicy.none());
         assertThat(limiter.tryAcquire(DEAR.cost("money", 150)).allowed()).isTrue();

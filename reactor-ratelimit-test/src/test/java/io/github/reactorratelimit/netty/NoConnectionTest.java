@@ -29,11 +29,12 @@ class NoConnectionTest { // B63
                 .build();
         Mono<String> call = limiter.calls()
                 .retry(RetryPolicy.attempts(3).backoff(Backoff.exponential(ofMillis(1), ofMillis(2))))
-                .use(source -> Demand.one().cost("money", 100), exchange -> RateLimitedHttpClient.of(
-                                HttpClient.newConnection(), exchange)
-                        .post()
-                        .uri("http://127.0.0.1:" + gone.port() + "/orders")
-                        .responseSingle((response, body) -> body.asString()));
+                .use(
+                        source -> Demand.one().cost("money", 100),
+                        exchange -> RateLimitedHttpClient.of(HttpClient.newConnection(), exchange)
+                                .post()
+                                .uri("http://127.0.0.1:" + gone.port() + "/orders")
+                                .responseSingle((response, body) -> body.asString()));
         Throwable failure = call.materialize()
                 .mapNotNull(end -> end.getThrowable())
                 .blockOptional(ofSeconds(30))
