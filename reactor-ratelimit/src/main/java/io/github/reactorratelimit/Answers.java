@@ -135,15 +135,10 @@ final class Answers {
         return out;
     }
 
-    /** The attempt failed, and by what its failure says nothing reached the server. */
+    /** The attempt failed, and by what its failure says nothing reached the server; its end, which follows, is noticed. */
     void unsent(Ticket ticket) {
         List<String> saved = new ArrayList<>(0);
-        passes.pass(now -> {
-            saved.addAll(entries.saveUnsent(now, ticket));
-            if (!saved.isEmpty()) {
-                entries.notice(now, ticket);
-            }
-        });
+        passes.pass(now -> saved.addAll(entries.saveUnsent(now, ticket)));
         if (herald != null) {
             saved.forEach(unit -> herald.settled(ticket, unit, 0));
         }

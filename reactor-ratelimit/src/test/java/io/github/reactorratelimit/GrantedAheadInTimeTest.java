@@ -174,16 +174,33 @@ class GrantedAheadInTimeTest {
 
     @Test
     void the_call_is_made_while_others_are_still_being_told() {
+        takeMost();
+        acquire(FEW);
         List<Integer> calls = new ArrayList<>();
         Runnable[] again = new Runnable[1];
         again[0] = () -> limiter.acquire(Demand.one()).subscribe(permit -> {
             calls.add(store.batches.size());
             again[0].run();
         });
-        int before = store.batches.size();
         again[0].run();
+        int before = store.batches.size();
+        assertThat(calls).isEmpty();
+        store.answer();
         assertThat(calls).hasSize(MANY);
         assertThat(calls.get(MANY - FEW - 2)).isEqualTo(before);
-        assertThat(calls.get(MANY - FEW - 1)).isEqualTo(before + 1);
+        assertThat(calls.get(MANY - FEW)).isEqualTo(before + 1);
+    }
+
+    @Test
+    void of_what_is_there_no_more_by_the_next_call_nothing_is_asked_for() {
+        acquire(1);
+        permits.get(0).settle(Limit.REQUESTS, 0);
+        int calls = store.batches.size();
+        acquire(MANY - 1);
+        assertThat(store.batches).as("the correction is under way").hasSize(calls);
+        limiter.change(limiter.spec().limit(Limit.of(999_999, ofSeconds(10))));
+        store.answer();
+        acquire(1);
+        assertThat(store.latest().asks()).extracting(Ask::times).containsExactly(1);
     }
 }
