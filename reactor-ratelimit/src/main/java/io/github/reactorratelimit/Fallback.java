@@ -1,5 +1,6 @@
 package io.github.reactorratelimit;
 
+import io.github.reactorratelimit.RateLimitedException.Standing;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -10,6 +11,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BiFunction;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -26,13 +28,18 @@ import reactor.core.scheduler.Schedulers;
  *
  * <p>The longest wait bounds what a call waits in all before the last resort: in line, for scopes to open, and between its
  * attempts, at all sources together. It does not bound the calls themselves; for that there is the attempt timeout. The
- * last resort, the source that would have had a permit first, is asked only if one was left for its wait and none served,
- * and waits as long as its demand allows. A source of a user's own that has not answered by then is left too, whatever it
- * makes of the {@link Demand#maxWait} that it is told; a permit that it gives later goes back. A choice among the sources
+ * last resort is asked only if a source was left for its wait and none served: the one that would have had a permit first, or
+ * else, where that is not a matter of time but of calls in flight, the preferred one of those. It waits as long as its demand
+ * allows. A source that never would serve, because its budget is spent or the demand too heavy, is none. One that refuses at
+ * once again, because it has no room to wait in, is closed for longer than is obeyed or would take longer than its demand may
+ * wait, is left for the next of them, and so is one whose call fails for good. A source of a user's own that has not answered
+ * by then is left too, whatever it makes of the {@link Demand#maxWait} that it is told; a permit that it gives later goes
+ * back. A choice among the sources
  * stands for its own sources, with its own reasons; of two longest waits the outer one holds.
  *
  * <p>Immutable and thread-safe. Defaults: every {@link Reason} makes a call go on. Cancelling cancels the call under way;
- * nothing is asked after that. If no source served, the last failure surfaces, with the earlier ones as suppressed.
+ * nothing is asked after that. If no source served, the last failure surfaces, with the earlier ones as suppressed; of refusals alone
+ * the one of the source that would have served first, or else is preferred.
  */
 public final class Fallback implements PermitSource {
 
@@ -59,7 +66,7 @@ public final class Fallback implements PermitSource {
         UNAVAILABLE;
 
         static @Nullable Reason of(Throwable error) {
-            if (error instanceof RateLimitedException refused && refused.isAtBreaker()) {
+            if (error instanceof RateLimitedException refused && refused.standing() == Standing.BREAKER) {
                 return BREAKER;
             }
             if (error instanceof RateLimitedException || error instanceof QueueFullException) {
@@ -79,7 +86,7 @@ public final class Fallback implements PermitSource {
     }
 
     /** One source, and after which errors of its own a call goes on. */
-    private record Choice(PermitSource source, Set<Reason> reasons, Predicate<? super Throwable> also) {
+    record Choice(PermitSource source, Set<Reason> reasons, Predicate<? super Throwable> also) {
 
         boolean goesOn(Throwable error) {
             Reason reason = Reason.of(error);
@@ -207,8 +214,8 @@ public final class Fallback implements PermitSource {
         private final boolean single;
         private final Patience patience = patience();
         private final List<Throwable> failures = new ArrayList<>();
-        private @Nullable PermitSource nearest;
-        private long nearestAt = Exact.NEVER;
+        private final LastResort lastResort = new LastResort();
+        private boolean waitedOut;
 
         Walk(BiFunction<PermitSource, Patience, Publisher<T>> asking, boolean single) {
             this.asking = asking;
@@ -219,46 +226,62 @@ public final class Fallback implements PermitSource {
             Choice choice = choices.get(place);
             // Who may not go on for a wait waits as long as it takes.
             patience.turnTo(choice.reasons.contains(Reason.WAIT), choice.reasons.contains(Reason.BREAKER));
+            return ask(choice, error -> after(place, error));
+        }
+
+        private Publisher<T> ask(Choice choice, Function<Throwable, Publisher<T>> next) {
+            Function<Throwable, Publisher<T>> after = error -> choice.goesOn(error) ? next.apply(error) : failed(error);
             Publisher<T> asked = asking.apply(choice.source, patience);
             if (single) {
-                return Mono.from(asked).onErrorResume(error -> Mono.from(after(place, error)));
+                return Mono.from(asked).onErrorResume(error -> Mono.from(after.apply(error)));
             }
             AtomicBoolean emitted = new AtomicBoolean();
             return Flux.from(asked)
                     .doOnNext(element -> emitted.setPlain(true))
-                    .onErrorResume(error -> emitted.getPlain() ? Flux.error(error) : after(place, error));
+                    .onErrorResume(error -> emitted.getPlain() ? Flux.error(error) : after.apply(error));
         }
 
         private Publisher<T> after(int place, Throwable error) {
             Choice choice = choices.get(place);
-            if (!choice.goesOn(error)) {
-                return failed(error);
+            if (isWait(error)) {
+                // With patience left it was the demand that allowed no more.
+                boolean over = hasWaited(error) && patience.leftNanos() > 0;
+                lastResort.add(choice, error, patience.nowNanos(), !over);
             }
-            Reason reason = Reason.of(error);
-            if (reason == Reason.WAIT || reason == Reason.BREAKER) {
-                Duration left = error instanceof RateLimitedException refused ? refused.retryAfter() : null;
-                long at = left == null ? Exact.NEVER : Exact.add(patience.nowNanos(), Exact.nanos(left));
-                if (nearest == null || at < nearestAt) {
-                    nearest = choice.source;
-                    nearestAt = at;
-                }
+            if (place + 1 == choices.size()) {
+                return again(choice, error);
             }
-            if (place + 1 < choices.size()) {
-                tell(error, choice.source, choices.get(place + 1).source);
-                failures.add(error);
-                return from(place + 1);
-            }
-            PermitSource last = nearest;
-            if (last == null) {
-                return failed(error);
-            }
-            tell(error, choice.source, last);
+            tell(error, choice.source, choices.get(place + 1).source);
             failures.add(error);
-            patience.turnTo(false, false);
-            Publisher<T> asked = asking.apply(last, patience);
-            return single
-                    ? Mono.from(asked).onErrorResume(end -> Mono.from(failed(end)))
-                    : Flux.from(asked).onErrorResume(this::failed);
+            return from(place + 1);
+        }
+
+        /** None served; now those that were left for their waits, until one has waited for as long as it may. */
+        private Publisher<T> again(Choice before, Throwable error) {
+            Choice next = lastResort.next();
+            failures.add(error);
+            if (next == null) {
+                return failed(isWait(error) ? lastResort.telling(error) : error);
+            }
+            tell(error, before.source, next.source);
+            patience.turnTo(waitedOut, waitedOut);
+            return ask(next, end -> {
+                if (isWait(end)) {
+                    lastResort.refusedAgain(end);
+                    // Nobody waits all that a demand allows only to wait as long for another source.
+                    waitedOut |= hasWaited(end);
+                }
+                return again(next, end);
+            });
+        }
+
+        private static boolean hasWaited(Throwable error) {
+            return error instanceof RateLimitedException refused && refused.standing() == Standing.WAITED;
+        }
+
+        private static boolean isWait(Throwable error) {
+            Reason reason = Reason.of(error);
+            return reason == Reason.WAIT || reason == Reason.BREAKER;
         }
 
         /** Without the error's message, which may be a client's and tell of tokens or queries. */

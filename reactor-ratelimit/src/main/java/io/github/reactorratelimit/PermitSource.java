@@ -86,7 +86,8 @@ public interface PermitSource {
 
     /**
      * Several sources in the order they are preferred: the first whose permit comes soon enough, else the one with the
-     * shortest wait. {@link Duration#ZERO} takes the first that has room.
+     * shortest wait, known ones before those that depend on calls in flight. {@link Duration#ZERO} takes the first that has
+     * room.
      *
      * @param maxWait how long a call waits in all before the source with the shortest wait is the last resort, not negative
      * @param preferred asked first

@@ -15,7 +15,19 @@ public final class RateLimitedException extends RateLimitException {
 
     private final @Nullable Duration retryAfter;
     private final transient @Nullable Limit limit;
-    private boolean atBreaker;
+    private Standing standing = Standing.LATER;
+
+    /** What becomes of whoever asks the same again. */
+    enum Standing {
+        /** It may pass, sooner or later. */
+        LATER,
+        /** It may pass once a breaker is closed. */
+        BREAKER,
+        /** It has waited all that it was allowed to. */
+        WAITED,
+        /** It never passes. */
+        NEVER
+    }
 
     RateLimitedException(
             String limiter,
@@ -47,21 +59,19 @@ public final class RateLimitedException extends RateLimitException {
         return limit;
     }
 
-    /** It stands at a breaker that is open. */
-    RateLimitedException atBreaker() {
-        atBreaker = true;
+    RateLimitedException standing(Standing found) {
+        standing = found;
         return this;
     }
 
-    boolean isAtBreaker() {
-        return atBreaker;
+    Standing standing() {
+        return standing;
     }
 
     @Override
     RateLimitException after(Throwable last, boolean sent) {
-        RateLimitedException after =
-                new RateLimitedException(limiter(), keys(), String.valueOf(getMessage()), retryAfter, limit, last);
-        after.atBreaker = atBreaker;
-        return after.sentBefore(sent);
+        return new RateLimitedException(limiter(), keys(), String.valueOf(getMessage()), retryAfter, limit, last)
+                .standing(standing)
+                .sentBefore(sent);
     }
 }

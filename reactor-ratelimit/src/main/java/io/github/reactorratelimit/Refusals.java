@@ -1,5 +1,6 @@
 package io.github.reactorratelimit;
 
+import io.github.reactorratelimit.RateLimitedException.Standing;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -15,7 +16,8 @@ final class Refusals {
                 ? "the budget of " + limit + " is spent as far as a cost of " + cost + " needs it"
                 : "a cost of " + cost + " " + limit.unit() + " can never pass a limit of " + limit
                         + ". Split the demand, or raise the limit";
-        return new RateLimitedException(name, Tree.labels(leaf), text(name, leaf, why), null, limit, null);
+        return new RateLimitedException(name, Tree.labels(leaf), text(name, leaf, why), null, limit, null)
+                .standing(Standing.NEVER);
     }
 
     static RateLimitedException tooLong(
@@ -37,13 +39,15 @@ final class Refusals {
 
     static RateLimitedException waitedTooLong(String name, Node leaf, long waitedNanos) {
         String why = "it waited " + Duration.ofNanos(waitedNanos) + ", which is the longest allowed";
-        return new RateLimitedException(name, Tree.labels(leaf), text(name, leaf, why), null, null, null);
+        return new RateLimitedException(name, Tree.labels(leaf), text(name, leaf, why), null, null, null)
+                .standing(Standing.WAITED);
     }
 
     static RateLimitedException noAnswer(PermitSource source, long waitedNanos) {
         String why =
                 source + " gave no permit within " + Duration.ofNanos(waitedNanos) + ", which is the longest allowed.";
-        return new RateLimitedException(String.valueOf(source), List.of(), why, null, null, null);
+        return new RateLimitedException(String.valueOf(source), List.of(), why, null, null, null)
+                .standing(Standing.WAITED);
     }
 
     static RateLimitedException closed(String name, Node leaf, long leftNanos, long maxServerDelayNanos) {
@@ -58,7 +62,8 @@ final class Refusals {
         Duration rest = restNanos > 0 ? Duration.ofNanos(restNanos) : null;
         String why = "its breaker is open, because too many of its calls failed or timed out"
                 + (rest == null ? ", and one call is finding out" : "; one call finds out in " + rest);
-        return new RateLimitedException(name, Tree.labels(leaf), text(name, leaf, why), rest, null, null).atBreaker();
+        return new RateLimitedException(name, Tree.labels(leaf), text(name, leaf, why), rest, null, null)
+                .standing(Standing.BREAKER);
     }
 
     static QueueFullException full(String name, Node leaf, int maxPending, String where) {
