@@ -26,7 +26,7 @@ final class LlmBudget {
         RateLimiter llm = RateLimiter.named("llm")
                 .limit(
                         Limit.of(60, ofMinutes(1)),
-                        Limit.of(100_000, ofMinutes(1)).unit("tokens"),
+                        Limit.bucket(99_000, 100_000, ofMinutes(1)).unit("tokens"), // 100,000 a minute, see below
                         Limit.calendar(50_000_000, ChronoUnit.MONTHS, ZoneOffset.UTC)
                                 .unit(PriceTable.UNIT)) // 50 dollars a month
                 .build();

@@ -25,6 +25,8 @@ import java.util.Locale;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import reactor.core.publisher.Flux;
@@ -41,14 +43,23 @@ class LlmQuotaTest {
     private static final int CALLS = 500;
     private static final long TOKENS = 100_000;
     private static final Duration WAY = ofMillis(50);
+    /**
+     * The one of README's code: a little less than the server's, which begins to refill when the first call arrives, a way
+     * later than ours.
+     */
+    private static final Limit BUCKET =
+            LlmBudget.limiter().snapshot().root().limits().get(1).limit();
+
+    private static final Limit WINDOW = Limit.of(TOKENS, ofMinutes(1)).unit("tokens");
 
     /** What limits requests besides the tokens. */
     enum Requests {
         SIXTY_A_MINUTE,
         TEN_A_SECOND_WITH_A_BURST_OF_FIFTY;
 
-        ChatModel on(ChatModel model) {
-            return this == SIXTY_A_MINUTE ? model.requestsPerMinute(60) : model.requestsPerSecond(10, 50);
+        ChatModel model() {
+            ChatModel large = ChatModel.named("large");
+            return this == SIXTY_A_MINUTE ? large.requestsPerMinute(60) : large.requestsPerSecond(10, 50);
         }
 
         Limit limit() {
@@ -60,6 +71,18 @@ class LlmQuotaTest {
     private record Ask(long prompt, long most) {}
 
     private record Result(int refused, double share, Duration took, long mean) {
+
+        /** As in README's table. */
+        String row(String client) {
+            return String.format(
+                    Locale.ROOT,
+                    "| %s | %,d | %.1f %% | %d min %d s |",
+                    client,
+                    refused,
+                    share * 100,
+                    took.toMinutes(),
+                    took.toSecondsPart());
+        }
 
         @Override
         public String toString() {
@@ -83,6 +106,7 @@ class LlmQuotaTest {
     }
 
     private final VirtualTime time;
+    private final SplittableRandom jitter = new SplittableRandom(7);
 
     LlmQuotaTest(VirtualTime time) {
         this.time = time;
@@ -103,16 +127,18 @@ class LlmQuotaTest {
     private Mono<ChatOutcome> retried(ChatService service, Ask ask) {
         return call(service, ask)
                 .flatMap(outcome -> outcome.served() ? Mono.just(outcome) : Mono.error(new TooMany()))
-                .retryWhen(Retry.backoff(Long.MAX_VALUE, ofSeconds(1))
-                        .maxBackoff(ofMinutes(1))
-                        .jitter(0.5)
-                        .scheduler(time.scheduler()));
+                .retryWhen(Retry.from(failures -> failures.concatMap(this::backoff)));
     }
 
-    private Result run(Requests requests, Function<ChatService, Function<Ask, Mono<ChatOutcome>>> client) {
+    /** Twice as long each time, from a second to a minute, and by up to half of that more or less. */
+    private Mono<Long> backoff(Retry.RetrySignal failure) {
+        long millis = Math.min(60_000, 1_000L << Math.min(6, failure.totalRetries()));
+        return Mono.delay(ofMillis((long) (millis * jitter.nextDouble(0.5, 1.5))), time.scheduler());
+    }
+
+    private Result run(ChatModel model, Function<ChatService, Function<Ask, Mono<ChatOutcome>>> client) {
         ChatService service = ChatRules.create()
-                .model(requests.on(
-                        ChatModel.named("large").tokensPerMinute(TOKENS).speed(ofMillis(300), ofMillis(2))))
+                .model(model.tokensPerMinute(TOKENS).speed(ofMillis(300), ofMillis(2)))
                 .service();
         SplittableRandom random = new SplittableRandom(42);
         AtomicInteger done = new AtomicInteger();
@@ -136,40 +162,55 @@ class LlmQuotaTest {
                 service.ledger().count(429), share, took, service.ledger().tokensUsed("large") / CALLS);
     }
 
+    private Function<ChatService, Function<Ask, Mono<ChatOutcome>>> limited(Limit... limits) {
+        RateLimiter llm = time.limiter(RateLimiter.named("llm").limit(limits));
+        return service -> ask -> llm.use(
+                source -> Demand.one().cost("tokens", ask.prompt + ask.most),
+                permit -> call(service, ask)
+                        .doOnNext(outcome ->
+                                permit.settle("tokens", outcome.usage().totalTokens())));
+    }
+
+    /** What README says of figures like these. */
+    private static String readme() throws IOException {
+        return Files.readAllLines(Path.of("../README.md")).stream()
+                .filter(line -> line.contains(" %"))
+                .collect(Collectors.joining("\n"));
+    }
+
     @ParameterizedTest
     @EnumSource(Requests.class)
     void both_limits_are_never_refused_and_leave_next_to_nothing_unused(Requests requests) throws IOException {
-        // A little less than the server's, which begins to refill when the first call arrives: a way later than ours.
-        Limit tokens = Limit.bucket(TOKENS - 1_000, TOKENS, ofMinutes(1)).unit("tokens");
-        RateLimiter both = time.limiter(RateLimiter.named("llm").limit(requests.limit(), tokens));
         RateLimiter one = time.limiter(RateLimiter.named("requests").limit(requests.limit()));
-        Result ours = run(
-                requests,
-                service -> ask -> both.use(
-                        source -> Demand.one().cost("tokens", ask.prompt + ask.most),
-                        permit -> call(service, ask)
-                                .doOnNext(outcome ->
-                                        permit.settle("tokens", outcome.usage().totalTokens()))));
+        Result bucket = run(requests.model(), limited(requests.limit(), BUCKET));
+        Result window = run(requests.model(), limited(requests.limit(), WINDOW));
         Result requestsOnly = run(
-                requests,
+                requests.model(),
                 service -> ask -> one.use(source -> Demand.one(), permit -> call(service, ask))
                         .flatMap(outcome -> outcome.served() ? Mono.just(outcome) : retried(service, ask)));
-        Result retries = run(requests, service -> ask -> retried(service, ask));
+        Result retries = run(requests.model(), service -> ask -> retried(service, ask));
 
-        for (Result result : List.of(ours, requestsOnly, retries)) {
+        for (Result result : List.of(bucket, window, requestsOnly, retries)) {
             assertThat(result.mean).as("%s", result).isBetween(2_400L, 2_600L);
         }
-        assertThat(ours.refused).as("both limits: %s", ours).isZero();
-        assertThat(ours.share).as("both limits: %s", ours).isGreaterThanOrEqualTo(0.95);
-        String row = String.format(
-                Locale.ROOT,
-                "| both limits | %d | %.1f %% | %d min %d s |",
-                ours.refused,
-                ours.share * 100,
-                ours.took.toMinutes(),
-                ours.took.toSecondsPart());
-        assertThat(Files.readString(Path.of("../README.md"))).contains(row);
+        assertThat(bucket.refused + window.refused).isZero();
+        assertThat(bucket.share).as("both limits: %s", bucket).isGreaterThanOrEqualTo(0.95);
         assertThat(requestsOnly.refused).as("requests only: %s", requestsOnly).isGreaterThan(100);
         assertThat(retries.refused).as("retries only: %s", retries).isGreaterThan(CALLS);
+        assertThat(readme())
+                .contains(
+                        bucket.row("both limits, as above"),
+                        window.row("both, the tokens as a window"),
+                        requestsOnly.row("requests alone"),
+                        retries.row("retries alone"));
+    }
+
+    @Test
+    void a_window_is_never_refused_by_a_server_that_counts_windows() throws IOException {
+        Result window = run(
+                ChatModel.named("large").requestsPerMinute(60).slidingWindow(),
+                limited(Limit.of(60, ofMinutes(1)), WINDOW));
+        assertThat(window.refused).isZero();
+        assertThat(readme()).contains(String.format(Locale.ROOT, "0 refused and %.1f %% used", window.share * 100));
     }
 }
