@@ -12,8 +12,9 @@ import java.util.Objects;
  * <p>It is for quotas that count what was really used. Where a server counts the bound itself on arrival (prompt and
  * {@code max_tokens}), ask for the bound and settle nothing.
  *
- * <p>Defaults: the bound itself until {@value #LEAST_SAMPLES} calls of a key are known; a call weighs 1/16, and costs a
- * hundred times its bound at most, whatever figure is told. The 1,000 keys used last are remembered. Thread-safe; nothing
+ * <p>Defaults: the bound itself until {@value #LEAST_SAMPLES} calls of a key are known; a call weighs 1/16. A call counts as
+ * four times what is known so far at most, so that one wrong figure does no harm, and as a hundred times its bound at most,
+ * however many say so. The 1,000 keys used last are remembered. Thread-safe; nothing
  * blocks for longer than a look into a map.
  */
 public final class CostEstimator {
@@ -22,6 +23,8 @@ public final class CostEstimator {
     private static final int MOST_KEYS = 1_000;
     private static final double WEIGHT = 1.0 / 16;
     private static final double MOST_BOUNDS = 100;
+    /** One call alone may be wrong: an estimate above the limit would let no call pass that could correct it. */
+    private static final double MOST_TIMES = 4;
 
     private final Map<String, Usage> usages = new LinkedHashMap<>(16, 0.75f, true) {
         private static final long serialVersionUID = 1L;
@@ -95,7 +98,7 @@ public final class CostEstimator {
         private boolean exceeded;
 
         void add(double told) {
-            double share = Math.min(told, MOST_BOUNDS);
+            double share = Math.min(told, Math.min(MOST_BOUNDS, MOST_TIMES * Math.max(1, mean + deviation)));
             exceeded |= share > 1;
             samples = Math.min(samples + 1, Integer.MAX_VALUE - 1);
             double weight = Math.max(WEIGHT, 1.0 / samples); // The first calls weigh alike.

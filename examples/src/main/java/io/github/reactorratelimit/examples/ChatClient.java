@@ -166,7 +166,11 @@ public final class ChatClient {
                 .responseSingle((response, content) -> content.asString(StandardCharsets.UTF_8)
                         .defaultIfEmpty("")
                         .map(body -> {
-                            JsonNode answer = parsed(response.status().code(), body);
+                            int status = response.status().code();
+                            if (status != 200) {
+                                throw failure(attempt, status, body);
+                            }
+                            JsonNode answer = parsed(body);
                             long paid = settle(attempt, prompt, answer.path("usage"));
                             return new Answer(
                                     model(attempt.source()).name(),
@@ -182,20 +186,20 @@ public final class ChatClient {
             int status = response.status().code();
             JsonNode[] usage = {MissingNode.getInstance()};
             return status == 200
-                    ? ServerSentEvents.data(content.asString(StandardCharsets.UTF_8))
+                    ? ServerSentEvents.data(content.asByteArray())
                             .takeWhile(data -> !data.equals("[DONE]"))
                             .concatMap(data -> piece(attempt, data, usage))
                             .doOnComplete(() -> settle(attempt, prompt, usage[0]))
                     : content.aggregate()
                             .asString(StandardCharsets.UTF_8)
                             .defaultIfEmpty("")
-                            .flatMapMany(body -> Flux.error(failure(status, body)));
+                            .flatMapMany(body -> Flux.error(failure(attempt, status, body)));
         });
     }
 
     /** A piece of text; the last event has none, but tells what all of it cost. Some servers tell that all along. */
     private static Flux<String> piece(Exchange attempt, String data, JsonNode[] usage) {
-        JsonNode event = parsed(200, data);
+        JsonNode event = parsed(data);
         if (event.has("error")) {
             // An overload that came too late for the status.
             byte[] piece = ("data: " + data).getBytes(StandardCharsets.UTF_8);
@@ -222,14 +226,16 @@ public final class ChatClient {
         return paid;
     }
 
-    private static ChatException failure(int status, String body) {
+    /** What the server doesn't accept costs nothing. */
+    private static ChatException failure(Exchange attempt, int status, String body) {
+        if (status >= 400 && status < 500) {
+            attempt.settle(TOKENS, 0);
+            attempt.settle(PriceTable.UNIT, 0);
+        }
         return new ChatException(status, body, status == 401 || status == 403 || status == 404);
     }
 
-    private static JsonNode parsed(int status, String body) {
-        if (status != 200) {
-            throw failure(status, body);
-        }
+    private static JsonNode parsed(String body) {
         try {
             return JSON.readTree(body);
         } catch (JsonProcessingException e) {

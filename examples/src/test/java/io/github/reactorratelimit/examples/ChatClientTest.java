@@ -21,6 +21,7 @@ import io.github.reactorratelimit.test.Fault;
 import io.github.reactorratelimit.test.RateLimitedServer;
 import io.github.reactorratelimit.test.Reply;
 import io.github.reactorratelimit.test.ScriptedApi;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -276,5 +277,29 @@ class ChatClientTest {
             assertThat(client.ask(SHORT).map(Answer::model).block(ofSeconds(20)))
                     .isEqualTo("deepseek");
         }
+    }
+
+    @Test
+    void what_a_server_does_not_accept_costs_nothing() {
+        ScriptedApi api = ScriptedApi.create()
+                .script(
+                        "/v1/chat/completions",
+                        Reply.status(400).body("{}"),
+                        Reply.status(400).body("{}"));
+        try (RateLimitedServer server = api.start()) {
+            RateLimiter limiter = ChatClient.limits(MODELS, 1, spend).build();
+            ChatClient client = client(server, limiter);
+            StepVerifier.create(client.ask(SHORT)).expectError().verify(ofSeconds(20));
+            StepVerifier.create(client.stream(SHORT)).expectError().verify(ofSeconds(20));
+            assertThat(left(limiter)).isEqualTo(1_000_000);
+        }
+    }
+
+    @Test
+    void the_lines_of_a_stream_are_whole_even_where_its_pieces_cut_characters() {
+        byte[] stream = "data: Gr\u00fc\u00dfe\n\ndata: \u65e5\u672c\r\n".getBytes(StandardCharsets.UTF_8);
+        Flux<byte[]> pieces = Flux.range(0, stream.length).map(i -> new byte[] {stream[i]});
+        assertThat(ServerSentEvents.data(pieces).collectList().block(ofSeconds(20)))
+                .containsExactly("Gr\u00fc\u00dfe", "\u65e5\u672c");
     }
 }
