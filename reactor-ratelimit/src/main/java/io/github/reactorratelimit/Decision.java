@@ -115,7 +115,8 @@ public final class Decision {
 
     @Override
     public String toString() {
-        return (allowed() ? "allowed" : "refused, retry after " + retryAfter())
-                + (limit == null ? "" : ", " + remaining() + " left of " + limit);
+        Duration wait = retryAfter();
+        String refused = wait == null ? "refused for an unknown time" : "refused, retry after " + wait;
+        return (allowed() ? "allowed" : refused) + (limit == null ? "" : ", " + remaining() + " left of " + limit);
     }
 }

@@ -22,7 +22,8 @@ public final class TerminalThrottleException extends RateLimitException {
                 limiter,
                 keys,
                 "The server refused a call under limiter '" + limiter + "' for good: " + reason
-                        + ". Waiting does not help; it answered: " + signal,
+                        + ". Waiting does not help; it answered: "
+                        + signal.toBuilder().reason(null).build(), // Which may tell how long to wait all the same.
                 cause);
         this.reason = reason;
         this.status = signal.status();

@@ -201,4 +201,25 @@ class SpendLimitTest {
                 .as("none ever has so much")
                 .isEqualTo("never");
     }
+
+    @Test
+    void a_decision_says_of_a_spent_budget_that_no_time_helps() {
+        RateLimiter spent = RateLimiter.of(Limit.total(1).unit("money"));
+        spent.tryAcquire(Demand.one().cost("money", 1));
+        assertThat(spent.tryAcquire(Demand.one().cost("money", 1)))
+                .hasToString("refused for an unknown time, 0 left of 1 money in all");
+    }
+
+    @Test
+    void a_refusal_for_good_does_not_speak_of_waiting_too() {
+        RateLimitSignal signal = RateLimitSignal.of(429)
+                .throttled(true)
+                .terminal("insufficient_quota")
+                .reason("refused without a hint: the limiter's own backoff decides")
+                .build();
+        TerminalThrottleException failure =
+                new TerminalThrottleException("llm", List.of(), "insufficient_quota", signal, null);
+        assertThat(failure).hasMessageContaining("Waiting does not help").hasMessageNotContaining("backoff decides");
+        assertThat(failure.signal()).isEqualTo(signal);
+    }
 }

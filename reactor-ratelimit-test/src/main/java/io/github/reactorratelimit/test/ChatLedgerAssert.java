@@ -220,6 +220,7 @@ public final class ChatLedgerAssert extends AbstractAssert<ChatLedgerAssert, Lis
      * @throws AssertionError if they cost more; it shows those from the one that passed it on
      */
     public ChatLedgerAssert spentAtMost(long microDollars) {
+        Checks.notNegative("the most that may be spent", microDollars);
         long sum = 0;
         for (int i = 0; i < actual.size(); i++) {
             sum += actual.get(i).outcome().microDollars();

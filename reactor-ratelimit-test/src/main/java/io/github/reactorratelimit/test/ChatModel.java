@@ -119,14 +119,21 @@ public final class ChatModel {
      * Sets what tokens cost, in micro-dollars per million, which is dollars per million tokens times a million: 8 dollars
      * are 8,000,000. A call's cost is rounded up to a whole micro-dollar.
      *
-     * @param input of the prompt, not negative
-     * @param output of the answer, not negative
+     * @param input of the prompt, not negative, at most 10^12
+     * @param output of the answer, not negative, at most 10^12
      * @return a copy with that price
      */
     public ChatModel price(long input, long output) {
-        Checks.notNegative("the price of input", input);
-        Checks.notNegative("the price of output", output);
+        checkPrice("the price of input", input);
+        checkPrice("the price of output", output);
         return new ChatModel(name, limits, new Price(input, output), speed, maxTokens);
+    }
+
+    private static void checkPrice(String name, long price) {
+        Checks.notNegative(name, price);
+        if (price > MOST) {
+            throw new IllegalArgumentException(name + " must be at most " + MOST + ", was " + price);
+        }
     }
 
     /**

@@ -230,6 +230,7 @@ public final class PermitAsk {
 
         @Override
         public void settle(String unit, long actual) {
+            Objects.requireNonNull(unit, "unit");
             if (actual < 0) {
                 throw new IllegalArgumentException(
                         "an actual cost in " + unit + " must not be negative, was " + actual);

@@ -6,6 +6,9 @@ package io.github.reactorratelimit.test;
  */
 final class RefilledBucket implements ServerLimit.Counter {
 
+    /** So that they, and what refills them, fit into a long. */
+    static final long MOST_PARTS = 1_000_000_000_000_000_000L;
+
     private final long capacity;
     private final long refill;
     private final long periodMillis;

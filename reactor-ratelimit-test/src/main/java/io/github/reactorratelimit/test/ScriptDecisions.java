@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -60,7 +61,7 @@ final class ScriptDecisions implements Decisions {
     }
 
     synchronized void always(String endpoint, Reply reply) {
-        open(endpoint).always = reply;
+        open(endpoint).always = Objects.requireNonNull(reply, "reply");
     }
 
     private Scene open(String endpoint) {

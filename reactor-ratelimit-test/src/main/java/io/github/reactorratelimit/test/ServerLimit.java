@@ -71,11 +71,17 @@ public interface ServerLimit {
      * @param refill how many come back per period, at least 1
      * @param period at least 1 ms, counted in whole milliseconds
      * @return the limit
+     * @throws IllegalArgumentException if a figure is too small, or the capacity times the milliseconds is above 10^18
      */
     static ServerLimit bucket(int capacity, int refill, Duration period) {
         Checks.atLeastOne("the capacity", capacity);
         Checks.atLeastOne("the refill", refill);
         Checks.atLeastOneMilli("period", period);
+        if (period.toMillis() > RefilledBucket.MOST_PARTS / capacity) {
+            throw new IllegalArgumentException(
+                    "the capacity times the milliseconds of the period must be at most 10^18, was " + capacity
+                            + " over " + period);
+        }
         return () -> new RefilledBucket(capacity, refill, period.toMillis());
     }
 

@@ -144,4 +144,18 @@ class ChatLedgerTest {
                 .allSatisfy(claim ->
                         fails(claim).hasMessage("Expecting calls of the service, model misspelt, but none came."));
     }
+
+    @Test
+    void a_claim_of_less_than_nothing_and_a_price_beyond_all_figures_are_refused_with_their_value() {
+        assertThatThrownBy(() -> RateLimitAssertions.assertThat(ChatRules.create()
+                                .model(ChatModel.named("m"))
+                                .service()
+                                .ledger())
+                        .spentAtMost(-1))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("was -1");
+        assertThatThrownBy(() -> ChatModel.named("m").price(Long.MAX_VALUE, 1))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("the price of input must be at most 1000000000000, was " + Long.MAX_VALUE);
+    }
 }

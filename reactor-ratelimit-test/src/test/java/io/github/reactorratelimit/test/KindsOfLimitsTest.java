@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.test;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
 import java.time.Instant;
@@ -119,5 +120,13 @@ class KindsOfLimitsTest {
                         "2999 /x anon -> 429, 0 of 1, reset +-60, retry 1",
                         "3000 /x anon -> 200, 0 of 1, reset +-50, retry null");
         assertThat(service.log().entries().get(0).at().toEpochMilli()).isEqualTo(W0);
+    }
+
+    @Test
+    void a_bucket_that_no_long_can_count_is_refused_with_its_figures() {
+        assertThatThrownBy(() -> ServerLimit.bucket(1_000_000_000, 1, Duration.ofDays(365)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("1000000000 over PT8760H");
+        ServerLimit.bucket(1_000_000, 1, Duration.ofDays(365));
     }
 }

@@ -219,4 +219,10 @@ class ScriptedApiTest {
         api.checkPlayed();
         RateLimitAssertions.assertThat(api.log()).refusals(1).waitedAtLeast(ofSeconds(2), 2);
     }
+
+    @Test
+    @SuppressWarnings("NullAway") // What callers without it may do.
+    void a_reply_for_always_has_to_be_one() {
+        assertThatThrownBy(() -> ScriptedApi.create().always("/a", null)).hasMessage("reply");
+    }
 }

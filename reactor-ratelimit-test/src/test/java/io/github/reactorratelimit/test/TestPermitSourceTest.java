@@ -266,4 +266,15 @@ class TestPermitSourceTest {
             assertThat(ask.state()).isEqualTo(granted.get() == 1 ? State.GRANTED : State.CANCELLED);
         }
     }
+
+    @Test
+    @SuppressWarnings("NullAway") // What callers without it may do.
+    void a_correction_names_its_unit_like_one_of_a_real_permit() {
+        TestPermitSource permits = TestPermitSource.granting();
+        permits.acquire(Demand.one()).subscribe();
+        Permit permit = permits.acquire(Demand.one()).blockOptional().orElseThrow();
+        assertThatThrownBy(() -> permit.settle(null, 1)).hasMessage("unit");
+        assertThatThrownBy(() -> permit.settle("tokens", -1))
+                .hasMessageContaining("tokens must not be negative, was -1");
+    }
 }
