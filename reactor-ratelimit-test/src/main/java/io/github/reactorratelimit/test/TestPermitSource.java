@@ -28,8 +28,9 @@ import reactor.core.scheduler.Scheduler;
  *
  * <p>As with every {@link PermitSource}, each subscription is one act and asks when it is requested. A demand is answered
  * on the thread that asked, that told the source, or on the scheduler of the delay. What is told counts for demands that
- * come later; those that wait already are answered one by one, through their {@link PermitAsk}. Safe for use from any
- * thread.
+ * come later; those that wait already are answered one by one, through their {@link PermitAsk}. It has no clock of its own:
+ * how long a demand {@linkplain Demand#maxWait may wait} is recorded, not watched, and a test that is about that refuses
+ * it. Safe for use from any thread.
  */
 public final class TestPermitSource implements PermitSource {
 

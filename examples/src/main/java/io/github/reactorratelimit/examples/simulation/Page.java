@@ -46,8 +46,8 @@ final class Page {
             ## What comes of it
 
             - With known limits ours is never refused, spends one request per call, which nobody undercuts, and reaches 99 % of the
-              optimum everywhere. All calls wait the same: 40.2 s, and none more than 40.3 s.
-            - Retrying at once gets every permit the instant it is there, and sends six hundred requests and more for each. Obeying
+              optimum everywhere. Half of the calls wait 40.2 s at least, none more than 40.3 s.
+            - Retrying at once gets every permit the instant it is there, and sends six hundred requests or so for each. Obeying
               `Retry-After` per call is as fast as ours with known limits, for four to twenty requests per call, and some callers
               starve: the last percent waits 100 s and more, at calls in flight all of the ten minutes. Where servers tell nothing
               it is backoff, whose last percent waits for three to ten minutes.
