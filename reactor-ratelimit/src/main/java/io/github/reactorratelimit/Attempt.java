@@ -208,8 +208,8 @@ class Attempt<T> extends TriedCall<T> implements Layers.Mark {
         boolean handsOn = isFirst() && outcome instanceof Again;
         int judged = state() == OVERDUE ? OVERDUE : ANSWERED;
         if (early && !handsOn && (judged == OVERDUE || draining instanceof Draining)) {
-            cancelSource(); // Before it is over: what its thread still gives in this instant is late, and breaks no
-            // rule.
+            // Before it is over: what the source's thread still gives in this instant is late, and breaks no rules.
+            cancelSource();
         }
         if (!step(judged, handsOn ? HANDED_ON : DONE)) {
             return false;

@@ -80,8 +80,11 @@ final class BatchAttempt<P, S> extends WatchedAttempt<BatchAnswer<S>> {
                 admission().answers().hear(this, signal, verdict.pauseNanos(), false);
             }
         } else {
-            Throwable known = failure != null && failure.isNotSent() ? NotSent.mark(error) : error;
-            verdict.failed(parts, failure, known);
+            boolean notSent = failure != null && failure.isNotSent();
+            if (notSent) {
+                tellUnsent();
+            }
+            verdict.failed(parts, failure, notSent ? NotSent.mark(error) : error);
         }
         tell(verdict);
         return verdict.again() == null ? error : Again.INSTANCE;

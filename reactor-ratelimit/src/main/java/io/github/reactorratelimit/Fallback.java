@@ -1,6 +1,6 @@
 package io.github.reactorratelimit;
 
-import io.github.reactorratelimit.RateLimitedException.Standing;
+import io.github.reactorratelimit.RateLimitedException.Prospect;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -34,12 +34,12 @@ import reactor.core.scheduler.Schedulers;
  * once again, because it has no room to wait in, is closed for longer than is obeyed or would take longer than its demand may
  * wait, is left for the next of them, and so is one whose call fails for good. A source of a user's own that has not answered
  * by then is left too, whatever it makes of the {@link Demand#maxWait} that it is told; a permit that it gives later goes
- * back. A choice among the sources
- * stands for its own sources, with its own reasons; of two longest waits the outer one holds.
+ * back. A choice among the sources stands for its own sources, with its own reasons; of two longest waits the outer one
+ * holds.
  *
  * <p>Immutable and thread-safe. Defaults: every {@link Reason} makes a call go on. Cancelling cancels the call under way;
- * nothing is asked after that. If no source served, the last failure surfaces, with the earlier ones as suppressed; of refusals alone
- * the one of the source that would have served first, or else is preferred.
+ * nothing is asked after that. If no source served, the last failure surfaces, with the earlier ones as suppressed; of
+ * refusals alone the one of the source that would have served first, or else is preferred.
  */
 public final class Fallback implements PermitSource {
 
@@ -66,7 +66,7 @@ public final class Fallback implements PermitSource {
         UNAVAILABLE;
 
         static @Nullable Reason of(Throwable error) {
-            if (error instanceof RateLimitedException refused && refused.standing() == Standing.BREAKER) {
+            if (error instanceof RateLimitedException refused && refused.prospect() == Prospect.BREAKER) {
                 return BREAKER;
             }
             if (error instanceof RateLimitedException || error instanceof QueueFullException) {
@@ -85,8 +85,8 @@ public final class Fallback implements PermitSource {
         }
     }
 
-    /** One source, and after which errors of its own a call goes on. */
-    record Choice(PermitSource source, Set<Reason> reasons, Predicate<? super Throwable> also) {
+    /** One source, as whom a call sees it, and after which errors of its own a call goes on. */
+    record Choice(PermitSource source, PermitSource shown, Set<Reason> reasons, Predicate<? super Throwable> also) {
 
         boolean goesOn(Throwable error) {
             Reason reason = Reason.of(error);
@@ -124,10 +124,10 @@ public final class Fallback implements PermitSource {
         if (source instanceof AskingSource view
                 && !choices(view.source()).get(0).source.equals(view.source())) {
             return choices(view.source()).stream()
-                    .map(one -> new Choice(one.source.asking(view.change()), one.reasons, one.also))
+                    .map(one -> new Choice(one.source.asking(view.change()), one.shown, one.reasons, one.also))
                     .toList();
         }
-        return List.of(new Choice(source, EnumSet.allOf(Reason.class), error -> false));
+        return List.of(new Choice(source, source, EnumSet.allOf(Reason.class), error -> false));
     }
 
     /**
@@ -143,7 +143,7 @@ public final class Fallback implements PermitSource {
             Set<Reason> left = EnumSet.noneOf(Reason.class);
             left.addAll(choice.reasons);
             left.removeAll(List.of(unwanted));
-            changed.add(new Choice(choice.source, left, choice.also));
+            changed.add(new Choice(choice.source, choice.shown, left, choice.also));
         }
         return new Fallback(maxWait, List.copyOf(changed));
     }
@@ -161,21 +161,24 @@ public final class Fallback implements PermitSource {
                 maxWait,
                 choices.stream()
                         .map(one -> new Choice(
-                                one.source, one.reasons, error -> one.also.test(error) || failures.test(error)))
+                                one.source,
+                                one.shown,
+                                one.reasons,
+                                error -> one.also.test(error) || failures.test(error)))
                         .toList());
     }
 
     @Override
     public Mono<Permit> acquire(Demand demand) {
-        return Mono.from(walk((source, patience) -> Sources.acquire(source, demand, patience), true));
+        return Mono.from(walk((choice, patience) -> Sources.acquire(choice.source, demand, patience), true));
     }
 
     <T> Publisher<T> use(Sources.Use<T> use) {
-        return walk((source, patience) -> Sources.use(source, source, use, patience), use.single());
+        return walk((choice, patience) -> Sources.use(choice.source, choice.shown, use, patience), use.single());
     }
 
     // A Mono stays one: what gathers the elements of a Flux loses a permit that a cancel overtakes.
-    private <T> Publisher<T> walk(BiFunction<PermitSource, Patience, Publisher<T>> asking, boolean single) {
+    private <T> Publisher<T> walk(BiFunction<Choice, Patience, Publisher<T>> asking, boolean single) {
         return single
                 ? Mono.defer(() -> Mono.from(new Walk<>(asking, true).from(0)))
                 : Flux.defer(() -> new Walk<>(asking, false).from(0));
@@ -210,14 +213,14 @@ public final class Fallback implements PermitSource {
     /** One call on its way from source to source. */
     private final class Walk<T> {
 
-        private final BiFunction<PermitSource, Patience, Publisher<T>> asking;
+        private final BiFunction<Choice, Patience, Publisher<T>> asking;
         private final boolean single;
         private final Patience patience = patience();
         private final List<Throwable> failures = new ArrayList<>();
         private final LastResort lastResort = new LastResort();
         private boolean waitedOut;
 
-        Walk(BiFunction<PermitSource, Patience, Publisher<T>> asking, boolean single) {
+        Walk(BiFunction<Choice, Patience, Publisher<T>> asking, boolean single) {
             this.asking = asking;
             this.single = single;
         }
@@ -231,7 +234,7 @@ public final class Fallback implements PermitSource {
 
         private Publisher<T> ask(Choice choice, Function<Throwable, Publisher<T>> next) {
             Function<Throwable, Publisher<T>> after = error -> choice.goesOn(error) ? next.apply(error) : failed(error);
-            Publisher<T> asked = asking.apply(choice.source, patience);
+            Publisher<T> asked = asking.apply(choice, patience);
             if (single) {
                 return Mono.from(asked).onErrorResume(error -> Mono.from(after.apply(error)));
             }
@@ -276,7 +279,7 @@ public final class Fallback implements PermitSource {
         }
 
         private static boolean hasWaited(Throwable error) {
-            return error instanceof RateLimitedException refused && refused.standing() == Standing.WAITED;
+            return error instanceof RateLimitedException refused && refused.prospect() == Prospect.WAITED;
         }
 
         private static boolean isWait(Throwable error) {

@@ -1,7 +1,7 @@
 package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.Fallback.Choice;
-import io.github.reactorratelimit.RateLimitedException.Standing;
+import io.github.reactorratelimit.RateLimitedException.Prospect;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -34,7 +34,7 @@ final class LastResort {
     void add(Choice choice, Throwable refusal, long now, boolean mayWait) {
         RateLimitedException known = refusal instanceof RateLimitedException refused ? refused : null;
         Duration wait = known == null ? null : known.retryAfter();
-        boolean never = known != null && known.standing() == Standing.NEVER;
+        boolean never = known != null && known.prospect() == Prospect.NEVER;
         long at = wait == null ? Exact.NEVER : Exact.add(now, Exact.nanos(wait));
         left.add(new Left(choice, refusal, at, mayWait && !never));
     }

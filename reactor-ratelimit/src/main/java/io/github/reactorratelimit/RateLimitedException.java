@@ -15,10 +15,10 @@ public final class RateLimitedException extends RateLimitException {
 
     private final @Nullable Duration retryAfter;
     private final transient @Nullable Limit limit;
-    private Standing standing = Standing.LATER;
+    private Prospect prospect = Prospect.LATER;
 
     /** What becomes of whoever asks the same again. */
-    enum Standing {
+    enum Prospect {
         /** It may pass, sooner or later. */
         LATER,
         /** It may pass once a breaker is closed. */
@@ -59,19 +59,19 @@ public final class RateLimitedException extends RateLimitException {
         return limit;
     }
 
-    RateLimitedException standing(Standing found) {
-        standing = found;
+    RateLimitedException prospect(Prospect found) {
+        prospect = found;
         return this;
     }
 
-    Standing standing() {
-        return standing;
+    Prospect prospect() {
+        return prospect;
     }
 
     @Override
     RateLimitException after(Throwable last, boolean sent) {
         return new RateLimitedException(limiter(), keys(), String.valueOf(getMessage()), retryAfter, limit, last)
-                .standing(standing)
+                .prospect(prospect)
                 .sentBefore(sent);
     }
 }

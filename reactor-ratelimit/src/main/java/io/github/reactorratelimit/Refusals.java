@@ -1,6 +1,6 @@
 package io.github.reactorratelimit;
 
-import io.github.reactorratelimit.RateLimitedException.Standing;
+import io.github.reactorratelimit.RateLimitedException.Prospect;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -17,7 +17,7 @@ final class Refusals {
                 : "a cost of " + cost + " " + limit.unit() + " can never pass a limit of " + limit
                         + ". Split the demand, or raise the limit";
         return new RateLimitedException(name, Tree.labels(leaf), text(name, leaf, why), null, limit, null)
-                .standing(Standing.NEVER);
+                .prospect(Prospect.NEVER);
     }
 
     static RateLimitedException tooLong(
@@ -40,14 +40,14 @@ final class Refusals {
     static RateLimitedException waitedTooLong(String name, Node leaf, long waitedNanos) {
         String why = "it waited " + Duration.ofNanos(waitedNanos) + ", which is the longest allowed";
         return new RateLimitedException(name, Tree.labels(leaf), text(name, leaf, why), null, null, null)
-                .standing(Standing.WAITED);
+                .prospect(Prospect.WAITED);
     }
 
     static RateLimitedException noAnswer(PermitSource source, long waitedNanos) {
         String why =
                 source + " gave no permit within " + Duration.ofNanos(waitedNanos) + ", which is the longest allowed.";
         return new RateLimitedException(String.valueOf(source), List.of(), why, null, null, null)
-                .standing(Standing.WAITED);
+                .prospect(Prospect.WAITED);
     }
 
     static RateLimitedException closed(String name, Node leaf, long leftNanos, long maxServerDelayNanos) {
@@ -63,7 +63,7 @@ final class Refusals {
         String why = "its breaker is open, because too many of its calls failed or timed out"
                 + (rest == null ? ", and one call is finding out" : "; one call finds out in " + rest);
         return new RateLimitedException(name, Tree.labels(leaf), text(name, leaf, why), rest, null, null)
-                .standing(Standing.BREAKER);
+                .prospect(Prospect.BREAKER);
     }
 
     static QueueFullException full(String name, Node leaf, int maxPending, String where) {

@@ -69,8 +69,7 @@ final class Stock extends Timed {
     @Nullable
     Standing take(long now) {
         if (lot != null && lot.left == 0) {
-            lot = following;
-            following = null;
+            goOn();
         }
         if (lot == null || lot.until <= now || lot.left == 0) {
             return null;
@@ -121,9 +120,12 @@ final class Stock extends Timed {
         askedFor = false;
         if (count > 0) {
             Lot come = new Lot(ahead, count, until);
-            boolean some = left() > 0;
-            following = some ? come : null;
-            lot = some ? lot : come;
+            if (left() > 0) {
+                following = come;
+            } else {
+                lot = come;
+                following = null;
+            }
         }
         if (count < size) {
             ceiling = size / 2;
@@ -138,17 +140,18 @@ final class Stock extends Timed {
         return lot == null ? otherwise : lot.until;
     }
 
-    /** Takes out what is too old; whether there was something. */
-    boolean expire(long now, ObjIntConsumer<Standing> rest) {
-        Lot old = lot;
-        if (old == null || old.until > now) {
-            return false;
+    /** Takes out what is too old, and hands over what is left of it. */
+    void expire(long now, ObjIntConsumer<Standing> rest) {
+        for (Lot old = lot; old != null && old.until <= now; old = lot) {
+            goOn();
+            if (old.left > 0) {
+                rest.accept(old.standing, old.left);
+            }
         }
+    }
+
+    private void goOn() {
         lot = following;
         following = null;
-        if (old.left > 0) {
-            rest.accept(old.standing, old.left);
-        }
-        return true;
     }
 }

@@ -85,6 +85,9 @@ final class Stocks {
     int wanted(long now, long call, Group group, List<Part> parts, StoreDraft draft) {
         int waiting = group.asked().size();
         Stock stock = stocks.get(group.slot());
+        if (stock != null && !stock.isFor(group.demand(), group.phase())) {
+            return 0;
+        }
         if (!areKept(parts, draft)
                 || isHeldBack(now, group.slot().node)
                 || (waiting > 0 && firstAskedAt > followsUntil)) {
@@ -94,8 +97,6 @@ final class Stocks {
             stock = new Stock(group.slot(), group.demand(), group.phase());
             stocks.put(group.slot(), stock);
             some = true;
-        } else if (!stock.isFor(group.demand(), group.phase())) {
-            return 0;
         }
         int wanted = waiting == 0 ? stock.wantedSoon(call) : stock.wanted(call, waiting);
         if (wanted == 0) {
@@ -157,7 +158,7 @@ final class Stocks {
         if (stock != null) {
             long until = Exact.add(now, KEPT_NANOS);
             stock.granted(ahead, count, until);
-            timers.set(stock, Math.min(until, stock.keptUntil(until)));
+            timers.set(stock, stock.keptUntil(until));
         } else if (disposed && count > 0) {
             news.permits().returned(ahead, count);
         }
@@ -165,10 +166,7 @@ final class Stocks {
 
     /** Nobody wanted them in time. */
     void due(long now, Stock stock) {
-        boolean some = true;
-        while (some) {
-            some = stock.expire(now, news.permits()::returned);
-        }
+        stock.expire(now, news.permits()::returned);
         if (stock.keptUntil(now) > now) {
             timers.set(stock, stock.keptUntil(now));
         } else if (!stock.isAskedFor()) {

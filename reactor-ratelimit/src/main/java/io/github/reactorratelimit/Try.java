@@ -73,8 +73,8 @@ abstract class Try extends Ticket {
         }
         // What fails after the head was sent, whatever it looks like: it may be a call of the caller's own.
         boolean notSent = !headed && failure.isNotSent();
-        if (notSent && !heardInside && demand.units().size() > 0) {
-            admission().answers().unsent(this);
+        if (notSent) {
+            tellUnsent();
         }
         Outcome outcome = headed && failure.isNotSent() ? Outcome.PASSES : Outcome.of(failure);
         if (outcome == Outcome.PASSES || !mayRetry(outcome)) {
@@ -84,6 +84,13 @@ abstract class Try extends Ticket {
         behind.failed(error, 0, outcome != Outcome.NOT_SENT);
         String givesUp = behind.failedFor(false);
         return givesUp == null ? again(outcome) : givenUp(givesUp);
+    }
+
+    /** It failed, and its failure says that nothing reached the server. */
+    final void tellUnsent() {
+        if (!heardInside && !demand.units().isEmpty()) {
+            admission().answers().unsent(this);
+        }
     }
 
     private @Nullable Throwable judge(RateLimitSignal signal, @Nullable Throwable error) {

@@ -264,4 +264,23 @@ class BatchWholeTest extends BatchScript {
         time.advance(ofSeconds(5));
         assertThat(texts(result.getReceivedOnNext().get(0))).containsExactly("p1=200 ×2");
     }
+
+    @Test
+    void a_batch_that_reached_nobody_is_as_many_requests_as_it_has_parts_and_used_nothing_else() { // B63
+        limiter = time.spec()
+                .limit(Limit.total(10), Limit.total(1_000).unit("money"))
+                .build();
+        policy = RetryPolicy.none();
+        thenFails(new ConnectException("refused")).thenFails(new SocketException("reset"));
+        run(Demand.one().cost("money", 100), List.of(get("a"), get("b")));
+        assertThat(left()).containsExactly(8L, 1_000L);
+        run(Demand.one().cost("money", 100), List.of(get("c"), get("d")));
+        assertThat(left()).as("broken off after it was sent").containsExactly(6L, 800L);
+    }
+
+    private List<Long> left() {
+        return limiter.snapshot().root().limits().stream()
+                .map(limit -> limit.available())
+                .toList();
+    }
 }

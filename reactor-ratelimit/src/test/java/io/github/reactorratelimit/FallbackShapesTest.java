@@ -97,6 +97,25 @@ class FallbackShapesTest extends TwoModels {
     }
 
     @Test
+    void a_changed_choice_within_another_shows_its_sources_as_they_were_handed_over() {
+        List<PermitSource> shown = new ArrayList<>();
+        PermitSource keyed = llm.asking(demand -> demand.and("key", "one"));
+        RateLimiter keyless = limiter("third", Limit.of(1, ofSeconds(5)));
+        PermitSource.firstWithin(ofSeconds(1), keyed, keyless)
+                .use(
+                        asked -> {
+                            shown.add(asked);
+                            return Demand.one();
+                        },
+                        permit -> {
+                            shown.add(permit.source());
+                            return Mono.empty();
+                        })
+                .subscribe();
+        assertThat(shown).containsExactly(gpt, gpt);
+    }
+
+    @Test
     void the_source_that_has_a_permit_first_is_the_last_resort_whenever_each_was_asked() {
         RateLimiter early = limiter("early", Limit.of(1, ofSeconds(10)));
         RateLimiter slow = limiter("slow", Limit.of(9, ofSeconds(10)));

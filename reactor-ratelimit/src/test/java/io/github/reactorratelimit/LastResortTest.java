@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
+import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.test.scheduler.VirtualTimeScheduler;
@@ -109,6 +110,21 @@ class LastResortTest {
     @Test
     void neither_is_a_source_without_room_to_wait_in() {
         isServedOnceFree(ask(crowded(), busy));
+    }
+
+    @Test
+    void nor_one_that_has_room_again_since_before_another_that_had_room_all_along() {
+        RateLimiter narrow = RateLimiter.named("narrow")
+                .limit(Limit.inFlight(1))
+                .maxPending(1, 1)
+                .scheduler(() -> time)
+                .build();
+        assertThat(narrow.tryAcquire().allowed()).isTrue();
+        Disposable one = narrow.acquire(Demand.one()).subscribe();
+        TestSubscriber<PermitSource> call = ask(narrow, busy);
+        time.advanceTimeBy(ofMillis(500));
+        one.dispose();
+        isServedOnceFree(call);
     }
 
     @Test

@@ -12,6 +12,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Mono;
 import reactor.test.scheduler.VirtualTimeScheduler;
+import reactor.test.subscriber.TestSubscriber;
 
 /** A call of which nothing reached the server is a request, so that connecting is paced; it used no tokens and no money. */
 class UnsentCostTest { // B63
@@ -83,12 +84,21 @@ class UnsentCostTest { // B63
     }
 
     @Test
-    void who_waits_for_the_money_gets_it() {
-        limiter.tryAcquire(Demand.one().cost("money", 850));
-        Mono<Response> slow =
-                Mono.delay(ofSeconds(1), time).then(Mono.error(() -> new ClientError("refused", Failure.notSent())));
-        server.then(slow);
-        call(RetryPolicy.none());
-        assertThat(limiter.tryAcquire(DEAR.cost("money", 150)).allowed()).isTrue();
+    void who_waits_for_it_gets_it_at_once() {
+        RateLimiter tokens = RateLimiter.named("tokens")
+                .limit(Limit.of(100, ofMinutes(10)).unit("tokens"))
+                .scheduler(() -> time)
+                .build();
+        Demand all = Demand.one().cost("tokens", 100);
+        server.then(
+                Mono.delay(ofSeconds(1), time).then(Mono.error(() -> new ClientError("refused", Failure.notSent()))));
+        server.call()
+                .transform(server.on(tokens.calls()).retry(RetryPolicy.none()).<Response>limit(all))
+                .subscribe(response -> {}, error -> {});
+        TestSubscriber<Permit> waiting = tokens.acquire(all).subscribeWith(TestSubscriber.create());
+        time.advanceTimeBy(ofMillis(999));
+        assertThat(waiting.getReceivedOnNext()).isEmpty();
+        time.advanceTimeBy(ofMillis(1));
+        assertThat(waiting.getReceivedOnNext()).hasSize(1);
     }
 }

@@ -101,18 +101,22 @@ final class Spiral {
                                         .scheduler(time)));
     }
 
-    /** (b) Each page is tried again on its own with exponential backoff from 1 s to 5 min, half of it jitter. */
+    /** (b) Each page is tried again on its own with exponential backoff from 1 s to 5 min, up to half of it jitter. */
     static Result exponentialBackoff(Duration horizon) {
-        return new Spiral()
-                .run(
-                        "(b) exponential backoff, jitter",
-                        PAGES,
-                        horizon,
-                        (call, time) -> refusing(call)
-                                .retryWhen(Retry.backoff(Long.MAX_VALUE, Duration.ofSeconds(1))
-                                        .maxBackoff(Duration.ofMinutes(5))
-                                        .jitter(0.5)
-                                        .scheduler(time)));
+        Spiral spiral = new Spiral();
+        return spiral.run(
+                "(b) exponential backoff, jitter",
+                PAGES,
+                horizon,
+                (call, time) -> refusing(call)
+                        .retryWhen(Retry.from(failures -> failures.concatMap(
+                                failure -> Mono.delay(spiral.backoff(failure.totalRetries()), time)))));
+    }
+
+    private Duration backoff(long retries) {
+        int millis = Math.min(300_000, 1_000 << Math.min(9, retries));
+        int least = Math.max(1_000, millis / 2);
+        return Duration.ofMillis(least + random.nextInt(Math.min(300_000, millis + millis / 2) - least + 1));
     }
 
     /** (c) This library without any limit, told only whose API it is. */

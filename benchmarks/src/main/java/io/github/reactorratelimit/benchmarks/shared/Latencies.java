@@ -23,7 +23,7 @@ final class Latencies {
         return (1L << exponent) + ((place % STEPS + 1L) << (exponent - 3));
     }
 
-    long count() {
+    private long count() {
         long count = 0;
         for (int i = 0; i < counts.length(); i++) {
             count += counts.get(i);
