@@ -48,7 +48,11 @@ final class PermittedExchange implements Exchange, Layers.Mark {
                     return exchange.asked(permits)
                             .flatMap(granted ->
                                     Mono.<T>from(exchange.opened(use)).contextWrite(exchange::seen))
-                            .doOnNext(answer -> exchange.answered = true)
+                            .doOnSuccess(answer -> {
+                                exchange.answered = answer != null;
+                                exchange.ended(SignalType.ON_COMPLETE);
+                            })
+                            .doOnError(error -> exchange.ended(SignalType.ON_ERROR))
                             .doFinally(exchange::ended);
                 })
                 : Flux.defer(() -> {
@@ -57,6 +61,8 @@ final class PermittedExchange implements Exchange, Layers.Mark {
                             .flatMapMany(granted ->
                                     Flux.<T>from(exchange.opened(use)).contextWrite(exchange::seen))
                             .doOnNext(answer -> exchange.answered = true)
+                            .doOnComplete(() -> exchange.ended(SignalType.ON_COMPLETE))
+                            .doOnError(error -> exchange.ended(SignalType.ON_ERROR))
                             .doFinally(exchange::ended);
                 });
     }
@@ -111,6 +117,7 @@ final class PermittedExchange implements Exchange, Layers.Mark {
         }
     }
 
+    /** The permit is free before the caller has its answer, its end or its error; twice is like once. */
     private void ended(SignalType how) {
         boolean lends = held && answered && how == SignalType.ON_COMPLETE;
         if (!lends) {

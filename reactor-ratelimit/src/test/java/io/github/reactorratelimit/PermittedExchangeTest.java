@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
+import org.reactivestreams.Publisher;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -155,5 +156,27 @@ class PermittedExchangeTest {
     @SuppressWarnings("NullAway")
     private static Flux<String> none() {
         return null;
+    }
+
+    /** Notes each signal when it arrives, among what was told of the permit. */
+    private void note(Publisher<String> call) {
+        Flux.from(call)
+                .doFinally(end -> told.add("over"))
+                .subscribe(told::add, error -> told.add("failed"), () -> told.add("complete"));
+    }
+
+    @Test
+    void it_is_free_before_the_caller_has_its_answer_its_end_or_its_error() {
+        note(source.<String>use(asked -> Demand.one(), exchange -> Mono.just("answer")));
+        assertThat(told).containsExactly("released", "answer", "complete", "over");
+        told.clear();
+        note(source.<String>use(asked -> Demand.one(), exchange -> Mono.empty()));
+        assertThat(told).containsExactly("released", "complete", "over");
+        told.clear();
+        note(source.<String>use(asked -> Demand.one(), exchange -> Mono.error(new IllegalStateException())));
+        assertThat(told).containsExactly("released", "failed", "over");
+        told.clear();
+        note(source.<String>useMany(asked -> Demand.one(), exchange -> Flux.just("a", "b")));
+        assertThat(told).containsExactly("a", "b", "released", "complete", "over");
     }
 }
