@@ -28,7 +28,8 @@ final class Admission {
     private final Controls controls;
     private final @Nullable Herald herald;
     private final @Nullable StoreCaller caller;
-    private final Arrivals arrivals;
+    /** Null if there is no store. */
+    private final @Nullable Arrivals arrivals;
 
     Admission(Settings settings, List<Limit> limits, List<Scope> scopes, Supplier<Scheduler> schedulers) {
         this(settings, limits, scopes, schedulers, null);
@@ -69,7 +70,8 @@ final class Admission {
         this.herald = Herald.of(settings, tree);
         this.finder = new KeyFinder(tree, herald);
         this.passes = new Passes(clock, timers, tree, turns, room, departures, outgoing, news, herald, caller);
-        this.arrivals = new Arrivals(this, finder, passes, outgoing);
+        this.arrivals =
+                sharing == null ? null : new Arrivals(this, finder, passes, outgoing, entries, sharing.stocks());
         this.decisions =
                 new Decisions(this, tree, turns, generations, outlook, finder, entries, room, passes, herald, caller);
         Hearing hearing = new Hearing(
@@ -124,7 +126,7 @@ final class Admission {
     void acquire(Ticket ticket, @Nullable String contextLane, long restNanos, long maxWaitNanos) {
         Demand demand = ticket.demand;
         int lane = settings.lanes().indexOf(demand.lane() == null ? contextLane : demand.lane());
-        if (herald == null && restNanos == 0 && caller != null && caller.hasAhead()) {
+        if (herald == null && restNanos == 0 && arrivals != null && arrivals.isWorthwhile()) {
             ticket.asks(lane, maxWaitNanos);
             if (Emissions.gather(arrivals, ticket)) {
                 return;

@@ -16,12 +16,21 @@ final class Arrivals {
     private final KeyFinder finder;
     private final Passes passes;
     private final Outgoing outgoing;
+    private final Entries entries;
+    private final Stocks stocks;
 
-    Arrivals(Admission admission, KeyFinder finder, Passes passes, Outgoing outgoing) {
+    Arrivals(Admission admission, KeyFinder finder, Passes passes, Outgoing outgoing, Entries entries, Stocks stocks) {
         this.admission = admission;
         this.finder = finder;
         this.passes = passes;
         this.outgoing = outgoing;
+        this.entries = entries;
+        this.stocks = stocks;
+    }
+
+    /** Whether there may be something that a store granted ahead; may be asked without the monitor. */
+    boolean isWorthwhile() {
+        return stocks.isSome();
     }
 
     /** As {@link Admission#acquire} for a chain of tickets, in their order. */
@@ -44,15 +53,45 @@ final class Arrivals {
 
     private @Nullable Ticket admitMany(long now, Ticket chain, List<Ticket> strays) {
         Ticket rest = chain;
+        Ticket before = null;
+        long alike = 0;
         for (int i = 0; i < WaitingRoom.PASS && rest != null; i++) {
             Ticket ticket = rest;
             rest = ticket.next;
             ticket.next = null;
-            if (decides(now, ticket, strays)) {
+            if (before != null && alike > 0) {
+                alike--;
+                ticket.grantedWith(before);
                 outgoing.add(ticket);
+            } else if (decides(now, ticket, strays)) {
+                outgoing.add(ticket);
+                before = ticket;
+                alike = takeAlike(now, ticket, rest, WaitingRoom.PASS - 1 - i);
             }
         }
         return rest;
+    }
+
+    /**
+     * Of those right behind one that got what a store granted ahead, and asked for the same, as many as there is enough
+     * for: the books are looked at, and written, once for all of them. Nothing else can stand against them: where a key is
+     * closed, or more is known of it than its books tell, nobody gets what was granted ahead.
+     */
+    private long takeAlike(long now, Ticket first, @Nullable Ticket behind, int most) {
+        if (first.standing() == null) {
+            return 0;
+        }
+        int alike = 0;
+        for (Ticket next = behind; next != null && alike < most && next.asksAs(first); next = next.next) {
+            alike++;
+        }
+        Slot slot = first.place();
+        long count =
+                alike == 0 ? 0 : stocks.takeMore(slot, slot.node.fittingOnPath(now, first.demand, slot.lane, alike));
+        if (count > 0) {
+            entries.take(now, slot.node, first.demand, slot.lane, first.phase, count);
+        }
+        return count;
     }
 
     /** Whether it is known at once what becomes of it; one whose key has to be looked for goes to the strays. */

@@ -157,7 +157,7 @@ final class Decisions {
             room.grant(now, permit, leaf, lane);
             return permit;
         }
-        entries.take(now, leaf, demand, lane, Phase.HEADED);
+        entries.take(now, leaf, demand, lane, Phase.HEADED, 1);
         return null;
     }
 }

@@ -39,14 +39,14 @@ final class Entries {
             ticket.leaveKey(); // Nobody has to give it back.
             leaf.leftAt = now;
         }
-        take(now, leaf, ticket.demand, lane, ticket.phase);
+        take(now, leaf, ticket.demand, lane, ticket.phase, 1);
         ticket.generation = generations.current(); // After the books have noticed what is over by now.
     }
 
-    /** Takes what a demand costs from every meter of a path. */
-    void take(long now, Node leaf, Demand demand, int lane, Phase phase) {
+    /** Takes what a demand costs, so many times, from every meter of a path. */
+    void take(long now, Node leaf, Demand demand, int lane, Phase phase, long times) {
         for (Node node = leaf; node != null; node = node.parent) {
-            node.take(now, demand, lane, phase);
+            node.take(now, demand, lane, phase, times);
         }
         turns.notice(now, leaf);
     }

@@ -25,9 +25,9 @@ final class InHand {
         return Math.floorDiv(at, Ramp.LEASE_NANOS);
     }
 
-    void take(long now) {
+    void take(long now, long count) {
         advance(now);
-        granted++;
+        granted += count;
     }
 
     /** One that was granted at {@code grantedAt} was given back. */

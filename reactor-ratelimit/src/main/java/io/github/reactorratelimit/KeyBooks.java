@@ -48,9 +48,14 @@ abstract class KeyBooks {
         return limit == null ? shares[lane].forbids(demand) : limit;
     }
 
-    void take(long now, Demand demand, int lane, Booking.Phase phase) {
-        meters.take(now, demand, phase);
-        shares[lane].take(now, demand, phase);
+    /** How often more, {@code most} times at the most, a demand fits now that was let in just before. */
+    final long fitting(long now, Demand demand, int lane, long most) {
+        return shares[lane].fitting(now, demand, meters.fitting(now, demand, most));
+    }
+
+    void take(long now, Demand demand, int lane, Booking.Phase phase, long times) {
+        meters.take(now, demand, phase, times);
+        shares[lane].take(now, demand, phase, times);
     }
 
     void moved(long now, Ticket ticket, int lane, Booking.Phase to) {

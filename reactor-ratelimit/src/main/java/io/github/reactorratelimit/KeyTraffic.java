@@ -25,18 +25,18 @@ abstract class KeyTraffic extends KeyBooks {
     }
 
     @Override
-    final void take(long now, Demand demand, int lane, Booking.Phase phase) {
-        super.take(now, demand, lane, phase);
+    final void take(long now, Demand demand, int lane, Booking.Phase phase, long times) {
+        super.take(now, demand, lane, phase, times);
         boolean bare = phase == Booking.Phase.HEADED;
-        if (learned != null) {
+        for (long i = 0; i < times && learned != null; i++) {
             learned.take(now, demand, lane, phase);
         }
-        if (ramp != null) {
+        for (long i = 0; i < times && ramp != null; i++) {
             ramp.take(now, bare);
         }
-        unanswered(bare ? 0 : 1);
+        unanswered(bare ? 0 : times);
         if (bare) {
-            underWay.take(now);
+            underWay.take(now, times);
         }
     }
 

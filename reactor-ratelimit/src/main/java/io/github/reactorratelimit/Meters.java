@@ -65,11 +65,24 @@ final class Meters {
         return null;
     }
 
-    void take(long now, Demand demand, Phase phase) {
+    /** How often more, {@code most} times at the most, a demand fits now that was let in just before. */
+    long fitting(long now, Demand demand, long most) {
+        long times = most;
         for (Meter meter : each) {
             long cost = demand.costFor(meter);
             if (cost > 0) {
-                meter.take(now, cost, phase);
+                times = Math.min(times, meter.available(now) / cost);
+            }
+        }
+        return times;
+    }
+
+    /** Takes what a demand costs; of more than one of it at a time all {@linkplain #fitting fit}. */
+    void take(long now, Demand demand, Phase phase, long times) {
+        for (Meter meter : each) {
+            long cost = demand.costFor(meter);
+            if (cost > 0) {
+                meter.take(now, cost * times, phase);
             }
         }
     }

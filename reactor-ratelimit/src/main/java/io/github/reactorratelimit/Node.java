@@ -135,6 +135,15 @@ final class Node extends KeyTraffic {
         storeGate = null;
     }
 
+    /** How often more, {@code most} times at the most, a demand fits here and above that was let in just before. */
+    long fittingOnPath(long now, Demand demand, int lane, long most) {
+        long times = most;
+        for (Node node = this; node != null; node = node.parent) {
+            times = node.fitting(now, demand, lane, times);
+        }
+        return times;
+    }
+
     /** A lower bound of {@link #readyAt} behind {@code ahead} requests of the same line. */
     long expectedAt(long now, Demand demand, int lane, long ahead) {
         long at = Math.max(shutUntil(now, demand), shareShutUntil(lane));

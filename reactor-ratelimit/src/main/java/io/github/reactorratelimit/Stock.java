@@ -78,6 +78,15 @@ final class Stock extends Timed {
         return lot.standing;
     }
 
+    /** How many more stand where the one does that was taken last, {@code most} at the most; takes them. */
+    long takeMore(long most) {
+        long count = lot == null ? 0 : Math.min(lot.left, most);
+        if (lot != null) {
+            lot.left -= (int) count;
+        }
+        return count;
+    }
+
     private int left() {
         return (lot == null ? 0 : lot.left) + (following == null ? 0 : following.left);
     }

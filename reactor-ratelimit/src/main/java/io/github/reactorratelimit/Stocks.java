@@ -63,12 +63,26 @@ final class Stocks {
         Standing standing = stock.take(now);
         if (standing != null) {
             answered(now);
-            if (stock.isLow()) {
-                stock.askedFor(true);
-                low.add(stock);
-            }
+            noteLow(stock);
         }
         return standing;
+    }
+
+    /** Takes as many more of those of which one was taken just now, {@code most} at the most; how many there were. */
+    long takeMore(Slot slot, long most) {
+        Stock stock = stocks.get(slot);
+        long count = stock == null ? 0 : stock.takeMore(most);
+        if (stock != null) {
+            noteLow(stock);
+        }
+        return count;
+    }
+
+    private void noteLow(Stock stock) {
+        if (stock.isLow()) {
+            stock.askedFor(true);
+            low.add(stock);
+        }
     }
 
     /** Whether more is known by now than when the store granted them: a closing, a ramp, or a quota. */

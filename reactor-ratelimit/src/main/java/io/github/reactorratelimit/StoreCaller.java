@@ -43,11 +43,6 @@ final class StoreCaller implements Runnable {
         return sharing.decides();
     }
 
-    /** Whether the store has granted permits ahead of those who ask. */
-    boolean hasAhead() {
-        return sharing.stocks().isSome();
-    }
-
     // ------------------------------------------------------------------------------------------ under the monitor
 
     /** A key was closed or opened by hand. */

@@ -89,6 +89,30 @@ abstract class Ticket extends Booking {
         return dueAt;
     }
 
+    /** Whether it asks for the same as one that asked before it and got it, in the same way. */
+    final boolean asksAs(Ticket granted) {
+        return stage() == Stage.NEW
+                && demand == granted.demand
+                && tells() == granted.tells()
+                && granted.place().lane == askingLane()
+                && !(this instanceof Inquiry);
+    }
+
+    /** It got the same at the same time, and stands where that stands; what it costs was taken for both. */
+    final void grantedWith(Ticket granted) {
+        slot = granted.slot;
+        joinedAt = granted.joinedAt;
+        stage(Stage.HELD);
+        phase = granted.phase;
+        at = granted.at;
+        sentAt = granted.sentAt;
+        generation = granted.generation;
+        decided = granted.standing();
+        if (granted.counted) {
+            use(place().node);
+        }
+    }
+
     /** Whether it was granted or refused. */
     final boolean isDecided() {
         return stage() == Stage.HELD || refusal() != null;

@@ -18,9 +18,9 @@ final class UnderWay {
         unanswered += more;
     }
 
-    /** A permit of which nobody else tells was granted. */
-    void take(long now) {
-        inHand().take(now);
+    /** Permits of which nobody else tells were granted. */
+    void take(long now, long count) {
+        inHand().take(now, count);
     }
 
     /** One that was granted at {@code grantedAt} was given back. */
