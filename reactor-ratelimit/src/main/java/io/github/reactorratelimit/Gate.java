@@ -20,6 +20,10 @@ final class Gate {
     long toldWave;
     /** Until then the server itself said to wait, without our margins: that is what the longest obeyed delay bounds. */
     long saidUntil = Long.MIN_VALUE;
+    /** When it was opened last by hand, or begun anew: what a store decided until then is over. */
+    long openedAt = Long.MIN_VALUE;
+    /** Until when it was closed here when a store said last that it is closed for so long. */
+    long sharedUntil = Long.MIN_VALUE;
     /** Who is told when it opens again; null if nobody wants to know. */
     @Nullable
     Reopening reopening;

@@ -90,8 +90,14 @@ abstract class KeyBooks {
         return until - from;
     }
 
-    /** Opens again at once. */
+    /** Opens again at once, by hand. */
     void open(long now) {
+        gate.openedAt = now;
+        reopen(now);
+    }
+
+    /** Opens again at once. */
+    final void reopen(long now) {
         if (gate.isClosed(now)) {
             stop(gate.closedUntil, now);
             gate.closedUntil = now;
@@ -114,6 +120,7 @@ abstract class KeyBooks {
             share.begin(now, generation);
         }
         gate.closedUntil = now;
+        gate.openedAt = now;
         gate.saidUntil = now;
         gate.waves = 0;
     }

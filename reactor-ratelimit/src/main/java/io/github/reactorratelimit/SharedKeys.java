@@ -8,6 +8,9 @@ import io.github.reactorratelimit.RateLimitListener.Cause;
 /** How keys stand for all processes, as replies tell, and what follows from it here; under the monitor. */
 final class SharedKeys {
 
+    /** By so much a closing may be longer here than in the store's words, for the way there and back. */
+    private static final long WAY_NANOS = 1_000_000_000L;
+
     /** What is still to be told from here. */
     private final StoreNews toTell;
 
@@ -32,8 +35,8 @@ final class SharedKeys {
         for (int key = 0; key < ended.draft.nodes.size(); key++) {
             Node node = ended.draft.nodes.get(key);
             KeyState state = reply.keys().get(key);
-            if (node.forgotten) {
-                continue;
+            if (node.forgotten || sentAt <= node.gate.openedAt) {
+                continue; // Whoever opened it here did that after the store had decided.
             }
             if (!toTell.isToClose(node)) {
                 follow(now, node, state);
@@ -42,11 +45,35 @@ final class SharedKeys {
                 state.quotas().forEach(quota -> cooldowns.learned(now, node, quota));
                 turns.touch(now, node);
             }
-            // Unless it is what is known here: the way there and back makes no closing longer.
-            if (Exact.add(sentAt, state.closedNanos()) > Math.max(sentAt, node.gate.closedUntil)) {
-                closed(now, node, state.closedNanos());
+            followClosing(now, sentAt, node, state.closedNanos());
+        }
+    }
+
+    private void followClosing(long now, long sentAt, Node node, long nanos) {
+        Gate gate = node.gate;
+        // Unless it is what is known here: the way there and back makes no closing longer.
+        if (Exact.add(sentAt, nanos) > Math.max(sentAt, gate.closedUntil)) {
+            closed(now, node, nanos);
+            gate.sharedUntil = gate.closedUntil;
+        } else if (gate.isClosed(now) && !toTell.isToClose(node)) {
+            if (Exact.subtract(gate.closedUntil, Exact.add(now, nanos)) <= WAY_NANOS) {
+                gate.sharedUntil = gate.closedUntil;
+            } else if (gate.sharedUntil == gate.closedUntil) {
+                opened(now, node, nanos);
             }
         }
+    }
+
+    /** Another process opened a key, and perhaps closed it again for less long. */
+    private void opened(long now, Node node, long nanos) {
+        node.advance(now);
+        node.reopen(now);
+        news.opened(node);
+        if (nanos > 0) {
+            closed(now, node, nanos);
+            node.gate.sharedUntil = node.gate.closedUntil;
+        }
+        turns.touch(now, node);
     }
 
     /** Another process heard that a key is closed. */
