@@ -169,15 +169,17 @@ public interface LimitStore {
     record Holding(int books, long held) {}
 
     /**
-     * Corrects what was granted before. What it costs less comes back to a bucket only if that has not been full since.
+     * Corrects what was granted before. What it costs less comes back to a bucket only if that has not been full since; of
+     * a key that was {@linkplain Closing#FORGET forgotten} since nothing is corrected.
      *
      * @param books the place of the limit
+     * @param grantedNanos when it was granted, on the store's clock
      * @param baseNanos what it counts from, on the store's clock; in a bucket that spaces no window, when it was granted
      * @param counted how much of that counts from an earlier time
      * @param ageNanos how long ago that is; negative if it is to come
      * @param delta what it costs more, or less
      */
-    record Correction(int books, long baseNanos, long counted, long ageNanos, long delta) {}
+    record Correction(int books, long grantedNanos, long baseNanos, long counted, long ageNanos, long delta) {}
 
     /**
      * One permit's cost in one limit.

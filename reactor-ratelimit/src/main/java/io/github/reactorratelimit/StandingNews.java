@@ -147,7 +147,7 @@ final class StandingNews {
             // A quota that was learned after the grant never gave it, and a bucket that was full since has it back.
             boolean fromGrant = kind == LimitStore.Kind.QUOTA || draft.isBucket(part.books());
             long base = fromGrant ? standing.grantedAt : Exact.add(standing.at, part.transitNanos());
-            into.add(new Correction(part.books(), base, 0, 0, delta));
+            into.add(new Correction(part.books(), standing.grantedAt, base, 0, 0, delta));
         }
     }
 
@@ -164,7 +164,8 @@ final class StandingNews {
             if (books.kind() == LimitStore.Kind.WINDOW) {
                 long age = to.at - StoreDraft.transit(call.draft.limits.get(part.books()), to.phase);
                 long base = Exact.add(from.at, part.transitNanos());
-                into.add(new Correction(part.books(), base, to.movingCost(books.unit(), part.cost()), age, 0));
+                into.add(new Correction(
+                        part.books(), to.grantedAt, base, to.movingCost(books.unit(), part.cost()), age, 0));
             }
         }
     }

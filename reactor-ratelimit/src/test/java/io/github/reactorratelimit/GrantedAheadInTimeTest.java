@@ -85,7 +85,7 @@ class GrantedAheadInTimeTest {
         time.advanceTimeBy(ofMillis(5));
         assertThat(store.latest().corrections())
                 .as("only one of those that came last")
-                .containsExactly(new Correction(0, HandStore.AT + 5_000_000, 0, 0, 1 - MANY));
+                .containsExactly(new Correction(0, HandStore.AT, HandStore.AT + 5_000_000, 0, 0, 1 - MANY));
     }
 
     @Test
@@ -96,7 +96,7 @@ class GrantedAheadInTimeTest {
         store.answer();
         time.advanceTimeBy(ofMillis(4));
         assertThat(store.latest().corrections())
-                .containsExactly(new Correction(0, HandStore.AT + 5_000_000, 0, 0, -FEW));
+                .containsExactly(new Correction(0, HandStore.AT, HandStore.AT + 5_000_000, 0, 0, -FEW));
         store.answer();
         acquire(1);
         time.advanceTimeBy(ofMillis(1).minusNanos(1));
@@ -104,7 +104,7 @@ class GrantedAheadInTimeTest {
         time.advanceTimeBy(ofNanos(1));
         assertThat(store.batches).hasSize(calls + 1);
         assertThat(store.latest().corrections())
-                .containsExactly(new Correction(0, HandStore.AT + 5_000_000, 0, 0, 1 - MANY));
+                .containsExactly(new Correction(0, HandStore.AT, HandStore.AT + 5_000_000, 0, 0, 1 - MANY));
         store.answer();
         assertThat(permits).hasSize(MANY - FEW + 1);
         assertThat(limiter.snapshot().timers()).isZero();
@@ -149,7 +149,7 @@ class GrantedAheadInTimeTest {
         assertThat(permits).hasSize(MANY - FEW + 10);
         time.advanceTimeBy(ofMillis(5));
         assertThat(store.latest().corrections())
-                .containsExactly(new Correction(0, HandStore.AT + 5_000_000, 0, 0, 10 - MANY));
+                .containsExactly(new Correction(0, HandStore.AT, HandStore.AT + 5_000_000, 0, 0, 10 - MANY));
     }
 
     @Test
@@ -159,8 +159,8 @@ class GrantedAheadInTimeTest {
         store.answer();
         assertThat(store.latest().corrections())
                 .containsExactlyInAnyOrder(
-                        new Correction(0, HandStore.AT + 5_000_000, 0, 0, -FEW),
-                        new Correction(0, HandStore.AT + 5_000_000, 0, 0, -MANY));
+                        new Correction(0, HandStore.AT, HandStore.AT + 5_000_000, 0, 0, -FEW),
+                        new Correction(0, HandStore.AT, HandStore.AT + 5_000_000, 0, 0, -MANY));
     }
 
     @Test

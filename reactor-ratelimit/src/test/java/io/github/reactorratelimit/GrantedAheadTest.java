@@ -183,7 +183,7 @@ class GrantedAheadTest {
         assertThat(store.latest().asks()).isEmpty();
         // Of those that count from the end of the time for which they may be kept.
         assertThat(store.latest().corrections())
-                .containsExactly(new Correction(0, HandStore.AT + 5_000_000, 0, 0, used - 4));
+                .containsExactly(new Correction(0, HandStore.AT, HandStore.AT + 5_000_000, 0, 0, used - 4));
         store.answer();
         acquire(limiter, 1);
         assertThat(store.batches).hasSize(calls + 2);
@@ -197,7 +197,8 @@ class GrantedAheadTest {
         busy(limiter);
         acquire(limiter, 2);
         permits.get(7).settle("requests", 0);
-        assertThat(store.latest().corrections()).containsExactly(new Correction(0, HandStore.AT + 5_000_000, 0, 0, -1));
+        assertThat(store.latest().corrections())
+                .containsExactly(new Correction(0, HandStore.AT, HandStore.AT + 5_000_000, 0, 0, -1));
     }
 
     @Test
@@ -264,7 +265,8 @@ class GrantedAheadTest {
         RateLimiter limiter = limiter(WINDOW);
         busy(limiter);
         limiter.dispose();
-        assertThat(store.latest().corrections()).containsExactly(new Correction(0, HandStore.AT + 5_000_000, 0, 0, -2));
+        assertThat(store.latest().corrections())
+                .containsExactly(new Correction(0, HandStore.AT, HandStore.AT + 5_000_000, 0, 0, -2));
         store.answer();
         assertThat(limiter.snapshot().timers()).isZero();
     }

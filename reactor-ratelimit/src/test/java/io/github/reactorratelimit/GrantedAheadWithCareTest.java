@@ -155,7 +155,7 @@ class GrantedAheadWithCareTest {
         Batch given = store.latest();
         assertThat(given.corrections()).anySatisfy(one -> {
             assertThat(given.books().get(one.books()).kind()).isEqualTo(Kind.WINDOW);
-            assertThat(one).isEqualTo(new Correction(one.books(), HandStore.AT + 5_000_000, 0, 0, -2));
+            assertThat(one).isEqualTo(new Correction(one.books(), HandStore.AT, HandStore.AT + 5_000_000, 0, 0, -2));
         });
         // By when it was granted: the word came later.
         assertThat(given.corrections())

@@ -53,6 +53,7 @@ final class ScriptWords {
         for (Correction one : batch.corrections()) {
             words(
                     one.books() + 1,
+                    one.grantedNanos() / 1_000,
                     one.baseNanos() / 1_000,
                     one.counted(),
                     Math.floorDiv(one.ageNanos(), 1_000L),

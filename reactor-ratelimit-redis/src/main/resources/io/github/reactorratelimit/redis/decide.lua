@@ -9,6 +9,7 @@
 --                            where no limit is known, whether it widens slowly
 --           out              "process held until ...": who has how many out that have a place in the ramp
 --           ends             when the key does, or "never"
+--           since            when it was forgotten last: nothing is corrected of what was granted before
 --           usage            "permille at": how full the server said it is, and when that was told
 --           window:...       "until amount until amount ...", rising: so much counts until then
 --           bucket:...       "arrival rest full": when the next permit would be due (GCRA), the part of a microsecond besides,
@@ -33,7 +34,7 @@
 --         closings         how many, then each: key, micros (closes at least so long; -1 opens, -2 forgets all that is known),
 --                          refused (when the permit was granted that the server refused; 0: nobody was)
 --         holdings         how many, then each: limit, held: what this process holds now, whatever it was before
---         corrections      how many, then each: limit, base (what it counted from), counted (how much of that counts from
+--         corrections      how many, then each: limit, granted (when), base (what it counted from), counted (how much of that counts from
 --                          another time now), age (how long ago that is; negative: yet to come), delta (what it costs more)
 --         ramps            how many, then each: key, wave (as this process knows it), held (what it has out in the ramp),
 --                          clean (answers since it told last), normal (how wide its limits are, 0: not known), usage (per
@@ -544,7 +545,7 @@ end
 -- One look per key, at all of it that matters. A ramp that never was is made when it is needed.
 local limits, scopes = {}, {}
 for key = 2, #KEYS do
-  scopes[key - 1] = { name = KEYS[key], limits = {}, fields = { 'closed', 'ramp', 'usage', 'ends' } }
+  scopes[key - 1] = { name = KEYS[key], limits = {}, fields = { 'closed', 'ramp', 'usage', 'ends', 'since' } }
 end
 for i = 1, int() do
   local limit = { key = int(), field = text() }
@@ -558,6 +559,7 @@ end
 for _, scope in ipairs(scopes) do
   local known = redis.call('HMGET', scope.name, unpack(scope.fields))
   scope.closed, scope.ends = tonumber(known[1] or '0'), known[4] or nil
+  scope.since = tonumber(known[5] or '0')
   scope.usage, scope.told = 0, 0
   if known[2] then
     scope.ramp = load_ramp(known[2], redis.call('HGET', scope.name, 'out'))
@@ -567,7 +569,7 @@ for _, scope in ipairs(scopes) do
     scope.usage, scope.told = tonumber(usage), tonumber(told)
   end
   for i, limit in ipairs(scope.limits) do
-    limit.kind.load(limit, known[4 + i] or '')
+    limit.kind.load(limit, known[5 + i] or '')
   end
 end
 
@@ -625,6 +627,7 @@ local function forget(scope)
     limit.changed = true
   end
   scope.closed, scope.ramp, scope.usage, scope.told, scope.ends, scope.unnamed = 0, nil, 0, 0, nil, nil
+  scope.since, scope.forgotten = now, true
   if learns then
     load_learned(scope)
   end
@@ -661,9 +664,11 @@ for _ = 1, int() do
 end
 for _ = 1, int() do
   local limit = limits[int()]
-  local base, counted, age, delta = int(), int(), int(), int()
-  limit.kind.correct(limit, base, counted, age, delta)
-  limit.changed = true
+  local granted, base, counted, age, delta = int(), int(), int(), int(), int()
+  if granted >= scopes[limit.key].since then
+    limit.kind.correct(limit, base, counted, age, delta)
+    limit.changed = true
+  end
 end
 for _ = 1, int() do
   local scope, wave, held, clean, normal, usage = scopes[int()], int(), int(), int(), int(), int()
@@ -887,6 +892,10 @@ for _, scope in ipairs(scopes) do
       set[#set + 1], set[#set + 2] = 'closed', digits(scope.closed)
     elseif scope.closed > 0 then
       gone[#gone + 1] = 'closed'
+    end
+    if scope.forgotten then
+      set[#set + 1], set[#set + 2] = 'since', digits(now)
+      full = full and math.max(full, now + 86400000000) -- As long as anybody may still hold what was granted before.
     end
     if scope.used then
       set[#set + 1], set[#set + 2] = 'usage', digits(scope.usage) .. ' ' .. digits(scope.told)

@@ -7,9 +7,12 @@ import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.api.sync.RedisCommands;
 import java.util.List;
 import java.util.Random;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** The script alone, on a real server, with the clock as an argument. */
 class DecideScriptTest {
@@ -458,6 +461,47 @@ class DecideScriptTest {
         assertThat(call().batch(0).window(ROOT, 2, SECOND).close(ROOT, -2).all(T + 1, redis))
                 .containsExactly(T + 1, 0L, 0L, 0L, 0L, 0L, 0L);
         assertThat(call().window(ROOT, 2, SECOND).ask(5, 0).at(T + 2, redis)).endsWith(2L, SECOND, 1L, 1L);
+    }
+
+    /** A window whose entries are rounded up to ten seconds, a bucket, one that spaces a window, and a total, of 2 each. */
+    static List<UnaryOperator<ScriptCall>> kinds() {
+        return List.of(
+                call -> call.window(ROOT, 2, 100 * SECOND, 10 * SECOND),
+                call -> call.bucket(ROOT, 2, SECOND, 0, 1),
+                call -> call.spaced(ROOT, 2, SECOND, 100 * SECOND),
+                call -> call.total(ROOT, 2));
+    }
+
+    @ParameterizedTest
+    @MethodSource("kinds")
+    void what_was_granted_before_a_key_was_forgotten_is_corrected_no_more(UnaryOperator<ScriptCall> limit) {
+        limit.apply(call()).ask(2, 0).at(T, redis);
+        limit.apply(call()).batch(0).close(ROOT, -2).at(T + 10, redis);
+        limit.apply(call()).ask(2, 0).at(T + 20, redis);
+        assertThat(granted(limit.apply(call())
+                        .correct(1, T, T + 20, 0, 0, -2)
+                        .ask(1, 0)
+                        .at(T + 30, redis)))
+                .isZero();
+        limit.apply(call()).correct(1, T, T + 20, 0, 0, 9).at(T + 40, redis);
+        assertThat(granted(limit.apply(call())
+                        .correct(1, T + 20, T + 20, 0, 0, -2)
+                        .ask(3, 0)
+                        .at(T + 50, redis)))
+                .isEqualTo(2);
+    }
+
+    private static long granted(List<Long> reply) {
+        return reply.get(reply.size() - 4);
+    }
+
+    @Test
+    void that_a_key_was_forgotten_is_known_for_a_day_and_as_long_as_its_totals() {
+        call().window(ROOT, 2, SECOND).ask(2, 0).at(T, redis);
+        call().batch(0).window(ROOT, 2, SECOND).close(ROOT, -2).at(T + 10, redis);
+        assertThat(redis.pttl(ROOT)).isBetween(86_400_000L, 86_412_000L);
+        call().batch(0).total(ROOT, 2).close(ROOT, -2).at(T + 20, redis);
+        assertThat(redis.pttl(ROOT)).isEqualTo(-1);
     }
 
     @Test

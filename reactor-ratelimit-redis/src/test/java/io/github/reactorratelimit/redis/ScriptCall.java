@@ -69,6 +69,11 @@ final class ScriptCall {
         return limit(key, "bucket:b", "bucket", burst, micros, rest, rate, burst, 0, 0);
     }
 
+    /** A bucket that spaces a window. */
+    ScriptCall spaced(String key, long burst, long micros, long span) {
+        return limit(key, "bucket:s", "bucket", burst, micros, 0, 1, burst, 0, span);
+    }
+
     ScriptCall flight(String key, long permits) {
         return limit(key, "flight:f", "flight", permits);
     }
@@ -126,8 +131,12 @@ final class ScriptCall {
     }
 
     ScriptCall correct(int limit, long base, long counted, long age, long delta) {
+        return correct(limit, base, base, counted, age, delta);
+    }
+
+    ScriptCall correct(int limit, long granted, long base, long counted, long age, long delta) {
         correctionCount++;
-        add(corrections, limit, base, counted, age, delta);
+        add(corrections, limit, granted, base, counted, age, delta);
         return this;
     }
 
