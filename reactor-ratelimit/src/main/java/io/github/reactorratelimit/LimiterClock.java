@@ -12,10 +12,14 @@ import reactor.core.scheduler.Scheduler;
 final class LimiterClock {
 
     private static final long WALL_NANOS = 1_000_000_000L;
+    /** By less than that whoever read the clock may just have come late. */
+    private static final long LATE_NANOS = 5_000_000L;
 
     private final Supplier<Scheduler> schedulers;
     private @Nullable Anchor anchor;
     private long now;
+    /** The scheduler's clock was set back, and limiter time stands still until it has caught up. */
+    private boolean standing;
     /** What the clock on the wall showed when somebody asked last, and when that was. */
     private long wallMillis;
 
@@ -42,7 +46,13 @@ final class LimiterClock {
         if (read > now) {
             now = read;
         }
+        standing = Exact.subtract(now, read) > LATE_NANOS;
         return now;
+    }
+
+    /** Whether limiter time stands still, because the clock was set back: then nobody knows how much time passes. */
+    boolean isStanding() {
+        return standing;
     }
 
     /**

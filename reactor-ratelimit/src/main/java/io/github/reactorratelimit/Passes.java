@@ -100,6 +100,9 @@ final class Passes {
     /** Lets time move on, and runs what is due; under the monitor. */
     long begin(Scheduler scheduler, long raw) {
         long now = clock.follow(scheduler, raw);
+        if (caller != null && clock.isStanding()) {
+            caller.clockStands();
+        }
         if (timers.firstDue() <= now) {
             room.runDue(now);
         }

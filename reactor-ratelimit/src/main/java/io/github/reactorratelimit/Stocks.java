@@ -190,9 +190,16 @@ final class Stocks {
 
     void dispose() {
         disposed = true;
-        for (Stock stock : new ArrayList<>(stocks.values())) {
-            stock.askedFor(false);
-            due(Exact.NEVER, stock);
+        stocks.values().forEach(stock -> stock.askedFor(false));
+        giveBack();
+    }
+
+    /** Nobody gets what is left of them, nor knows how old it is. */
+    void giveBack() {
+        if (some) {
+            for (Stock stock : new ArrayList<>(stocks.values())) {
+                due(Exact.NEVER, stock);
+            }
         }
     }
 

@@ -67,6 +67,11 @@ final class StoreCaller implements Runnable {
         }
     }
 
+    /** The clock was set back. */
+    void clockStands() {
+        sharing.stocks().giveBack();
+    }
+
     /** Other limits are in force from now on. */
     void limitsChanged(Node root) {
         sharing.stocks().drop(root);

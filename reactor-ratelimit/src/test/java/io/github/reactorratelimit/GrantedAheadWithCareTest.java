@@ -132,6 +132,30 @@ class GrantedAheadWithCareTest {
         assertThat(permits).hasSize(6);
     }
 
+    @Test
+    void nobody_gets_one_after_the_clock_was_set_back_and_it_is_given_back() {
+        Stopped scheduler = new Stopped();
+        RateLimiter limiter = RateLimiter.named("back")
+                .limit(WINDOW)
+                .scheduler(() -> scheduler)
+                .build(store);
+        busy(limiter, Demand.one());
+        scheduler.stopped = ofSeconds(-30);
+        acquire(limiter, 1, Demand.one());
+        assertThat(permits).hasSize(6);
+        assertThat(corrections()).extracting(Correction::delta).contains(-2L);
+        store.answer();
+        assertThat(permits).hasSize(7);
+        // What comes while the clock stands still is not kept either.
+        acquire(limiter, 3, Demand.one());
+        store.answer();
+        acquire(limiter, 3, Demand.one());
+        store.answer();
+        int got = permits.size();
+        acquire(limiter, 1, Demand.one());
+        assertThat(permits).hasSize(got);
+    }
+
     private static RateLimitSignal left(int count) {
         Quota quota = new Quota("", "requests", 1_000, count, -1, ofSeconds(60), null, null, false);
         return RateLimitSignal.of(200).quotas(List.of(quota)).build();
