@@ -6,7 +6,10 @@ import io.github.reactorratelimit.StoreCall.Asked;
 import io.github.reactorratelimit.Ticket.Stage;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
@@ -34,6 +37,8 @@ final class Sharing {
 
     /** The most that one call asks for. */
     private static final int CALL = 8_192;
+    /** Of so many keys at the most: each is looked up by itself, and meanwhile nobody else is served there. */
+    private static final int PLACES = 512;
     /** When something has to be told although nobody asks: a lease, a probe. */
     static final class Round extends Timed {}
 
@@ -48,6 +53,10 @@ final class Sharing {
     private final Stocks stocks;
     private final Round round = new Round();
     private final ArrayDeque<Asked> asked = new ArrayDeque<>();
+    /** Where those stand. */
+    private final Set<Slot> places = Collections.newSetFromMap(new IdentityHashMap<>());
+
+    private @Nullable Slot latestPlace;
     private final long timeoutNanos;
 
     private Mode mode = Mode.SHARED;
@@ -157,7 +166,7 @@ final class Sharing {
     /** Whether nobody else can be asked for now. */
     boolean isFull() {
         return switch (mode) {
-            case SHARED -> asked.size() >= CALL;
+            case SHARED -> asked.size() >= CALL || places.size() >= PLACES;
             case DIVIDING, JOINING, CLOSED -> true;
             case ALONE -> false;
         };
@@ -173,6 +182,20 @@ final class Sharing {
             stocks.asked(now);
         }
         asked.add(new Asked(ticket, deadline));
+        Slot place = ticket.place();
+        if (place != latestPlace) {
+            places.add(place);
+            latestPlace = place;
+        }
+    }
+
+    /** All who were to be asked for with the next call. */
+    private List<Asked> takeAsked() {
+        List<Asked> all = new ArrayList<>(asked);
+        asked.clear();
+        places.clear();
+        latestPlace = null;
+        return all;
     }
 
     // ---------------------------------------------------------------------------------------------------- calling
@@ -191,9 +214,7 @@ final class Sharing {
             return null;
         }
         StoreCall next = new StoreCall(new StoreDraft(tree, store, settings.lanes()));
-        List<Asked> waiting = new ArrayList<>(asked);
-        asked.clear();
-        for (Asked one : waiting) {
+        for (Asked one : takeAsked()) {
             if (one.ticket().stage() == Stage.ASKED) {
                 next.ask(one.ticket().place(), one);
             }
@@ -341,8 +362,7 @@ final class Sharing {
         tree.nodes().forEach(Node::forgetRefusals);
         List<Asked> all = new ArrayList<>();
         ended.groups.forEach(group -> all.addAll(group.asked()));
-        all.addAll(asked);
-        asked.clear();
+        all.addAll(takeAsked());
         for (int i = all.size() - 1; i >= 0; i--) {
             Asked one = all.get(i);
             if (one.ticket().stage() == Stage.ASKED) {
