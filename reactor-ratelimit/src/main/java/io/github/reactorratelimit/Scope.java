@@ -4,12 +4,14 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,8 +29,23 @@ public final class Scope {
     /** The attribute that adapters name endpoints by. */
     private static final String ENDPOINT = "endpoint";
 
-    private static final Set<String> CREDENTIALS =
-            Set.of("token", "authorization", "apikey", "api-key", "api_key", "key", "password", "secret", "credential");
+    /** Words of names of attributes whose values nobody else should read. */
+    private static final Set<String> CREDENTIALS = Set.of(
+            "token",
+            "authorization",
+            "auth",
+            "bearer",
+            "jwt",
+            "apikey",
+            "key",
+            "password",
+            "secret",
+            "credential",
+            "credentials",
+            "cookie",
+            "session");
+    /** Between the words of a name: {@code x-api-key}, {@code client_secret}, {@code accessToken}. */
+    private static final Pattern WORDS = Pattern.compile("[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])");
     /** What says where a call goes: servers put several such routes into one bucket. */
     private static final Set<String> ROUTE = Set.of("endpoint", "method", "route");
     /** Makes the short hashes of two processes differ, so that a log gives no dictionary away. */
@@ -240,7 +257,7 @@ public final class Scope {
         for (int i = 0; i < attributes.size(); i++) {
             String name = attributes.get(i);
             Object value = values.get(i);
-            boolean hidden = CREDENTIALS.contains(lower(name));
+            boolean hidden = isCredential(name);
             text.append(i == 0 ? "" : ",").append(name).append('=').append(hidden ? hash(value) : value);
         }
         return text.toString();
@@ -267,16 +284,20 @@ public final class Scope {
     }
 
     boolean namesCredential() {
-        return attributes.stream().anyMatch(name -> CREDENTIALS.contains(lower(name)));
+        return attributes.stream().anyMatch(Scope::isCredential);
+    }
+
+    private static boolean isCredential(String name) {
+        return WORDS.splitAsStream(name).anyMatch(word -> CREDENTIALS.contains(lower(word)));
     }
 
     private static String lower(String name) {
-        return name.toLowerCase(java.util.Locale.ROOT);
+        return name.toLowerCase(Locale.ROOT);
     }
 
     private static String hash(Object value) {
         int mixed = (value.hashCode() ^ SALT) * 0x9E3779B1;
-        return "#" + String.format(java.util.Locale.ROOT, "%06x", mixed >>> 8);
+        return "#" + String.format(Locale.ROOT, "%06x", mixed >>> 8);
     }
 
     @Override

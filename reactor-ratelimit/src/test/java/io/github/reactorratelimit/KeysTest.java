@@ -117,6 +117,18 @@ class KeysTest {
     }
 
     @Test
+    void a_value_is_shown_as_a_hash_where_a_word_of_its_name_says_credential() {
+        RateLimiter limiter = time.spec()
+                .scope(Scope.by("x-api-key", "accessToken", "monkey").limits(Limit.of(1, ofSeconds(10))))
+                .build();
+        limiter.tryAcquire(
+                Demand.of("x-api-key", "s3cret").and("accessToken", "t0ken").and("monkey", "gibbon"));
+        assertThat(limiter.snapshot().scopes().toString())
+                .contains("monkey=gibbon")
+                .doesNotContain("s3cret", "t0ken");
+    }
+
+    @Test
     void an_empty_value_and_odd_ones_are_keys_like_any_other() { // B26
         RateLimiter limiter = time.spec()
                 .scope(Scope.by("user", "token").limits(Limit.of(1, ofSeconds(10))))

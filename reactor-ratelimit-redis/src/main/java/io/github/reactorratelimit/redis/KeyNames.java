@@ -1,7 +1,9 @@
 package io.github.reactorratelimit.redis;
 
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
@@ -18,8 +20,23 @@ final class KeyNames {
 
     static final int VERSION = 1;
 
-    private static final Set<String> CREDENTIALS =
-            Set.of("token", "authorization", "apikey", "api-key", "api_key", "key", "password", "secret", "credential");
+    /** Words of names of attributes, as a limiter knows them that shows its keys to people. */
+    private static final Set<String> CREDENTIALS = Set.of(
+            "token",
+            "authorization",
+            "auth",
+            "bearer",
+            "jwt",
+            "apikey",
+            "key",
+            "password",
+            "secret",
+            "credential",
+            "credentials",
+            "cookie",
+            "session");
+
+    private static final Pattern WORDS = Pattern.compile("[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])");
     private static final Pattern PLAIN = Pattern.compile("[A-Za-z0-9/_.~{}-]{1,64}");
     private static final Pattern PLAIN_TAG = Pattern.compile("[A-Za-z0-9/_.~-]{1,64}");
 
@@ -51,8 +68,12 @@ final class KeyNames {
         attributes.forEach((attribute, value) -> name.append(':')
                 .append(written(attribute, false))
                 .append('=')
-                .append(written(value, CREDENTIALS.contains(attribute.toLowerCase(java.util.Locale.ROOT)))));
+                .append(written(value, isCredential(attribute))));
         return name.toString();
+    }
+
+    private static boolean isCredential(String attribute) {
+        return WORDS.splitAsStream(attribute).anyMatch(word -> CREDENTIALS.contains(word.toLowerCase(Locale.ROOT)));
     }
 
     /** A word that may stand in a key or a field. */
@@ -61,7 +82,17 @@ final class KeyNames {
     }
 
     private static String hashed(String value) {
-        byte[] hash = DecideScript.digest("SHA-256").digest(value.getBytes(StandardCharsets.UTF_8));
+        byte[] hash = DecideScript.digest("SHA-256").digest(bytes(value));
         return "#" + HexFormat.of().formatHex(hash, 0, 16);
+    }
+
+    /** In UTF-8; what that can't tell apart, halves of surrogate pairs, char by char. */
+    private static byte[] bytes(String value) {
+        if (StandardCharsets.UTF_8.newEncoder().canEncode(value)) {
+            return value.getBytes(StandardCharsets.UTF_8);
+        }
+        ByteBuffer chars = ByteBuffer.allocate(2 * value.length());
+        chars.asCharBuffer().put(value);
+        return chars.array();
     }
 }

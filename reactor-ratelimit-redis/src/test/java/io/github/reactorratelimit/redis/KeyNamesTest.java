@@ -7,6 +7,8 @@ import io.lettuce.core.cluster.SlotHash;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class KeyNamesTest {
 
@@ -48,6 +50,9 @@ class KeyNamesTest {
                 Map.of("user", "a b"),
                 Map.of("user", ""),
                 Map.of("user", "#"),
+                Map.of("user", "?"),
+                Map.of("user", "\ud800"),
+                Map.of("user", "\udfff"),
                 Map.of("user", "x".repeat(65)),
                 Map.of("user", "x".repeat(64) + "y"),
                 Map.of("token", "abc"),
@@ -64,6 +69,29 @@ class KeyNamesTest {
         String name = names.scope(Map.of("Token", "s3cret"));
         assertThat(name).doesNotContain("s3cret").matches(".*:Token=#[0-9a-f]{32}");
         assertThat(names.scope(Map.of("user", "u".repeat(1_000)))).hasSizeLessThan(120);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "access_token",
+                "x-api-key",
+                "client_secret",
+                "accessToken",
+                "apiKey",
+                "AUTH",
+                "bearer",
+                "cookie",
+                "session.id"
+            })
+    void an_attribute_whose_name_says_credential_in_one_of_its_words_is_hashed(String attribute) {
+        assertThat(names.scope(Map.of(attribute, "s3cret"))).doesNotContain("s3cret");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"monkey", "author", "tokens_per_minute_class", "keyboard", "sessions"})
+    void an_attribute_whose_name_only_looks_like_it_stays_readable(String attribute) {
+        assertThat(names.scope(Map.of(attribute, "plain"))).endsWith("=plain");
     }
 
     @Test
