@@ -80,11 +80,13 @@ final class BatchAttempt<P, S> extends WatchedAttempt<BatchAnswer<S>> {
                 admission().answers().hear(this, signal, verdict.pauseNanos(), false);
             }
         } else {
-            boolean notSent = failure != null && failure.isNotSent();
+            // What fails after the head was sent, whatever it looks like: it may be a call of the caller's own.
+            boolean saysNotSent = failure != null && failure.isNotSent();
+            boolean notSent = saysNotSent && !headed;
             if (notSent) {
                 tellUnsent();
             }
-            verdict.failed(parts, failure, notSent ? NotSent.mark(error) : error);
+            verdict.failed(parts, saysNotSent && headed ? null : failure, notSent ? NotSent.mark(error) : error);
         }
         tell(verdict);
         return verdict.again() == null ? error : Again.INSTANCE;

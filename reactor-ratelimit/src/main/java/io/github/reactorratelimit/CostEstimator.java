@@ -12,10 +12,11 @@ import java.util.Objects;
  * <p>It is for quotas that count what was really used. Where a server counts the bound itself on arrival (prompt and
  * {@code max_tokens}), ask for the bound and settle nothing.
  *
- * <p>Defaults: the bound itself until {@value #LEAST_SAMPLES} calls of a key are known; a call weighs 1/16. A call counts as
- * four times what is known so far at most, so that one wrong figure does no harm, and as a hundred times its bound at most,
- * however many say so. The 1,000 keys used last are remembered. Thread-safe; nothing
- * blocks for longer than a look into a map.
+ * <p>Defaults: the bound itself until {@value #LEAST_SAMPLES} calls of a key are known; a call weighs 1/16. One that cost
+ * more than twice its bound, and than twice what is known so far, counts as no more than the greater of the two, so that
+ * one wrong figure does no harm. The next that says so is believed: as four times that at most, and as a hundred times its
+ * bound at most, however many say so. The 1,000 keys used last are remembered. Thread-safe; nothing blocks for longer than
+ * a look into a map.
  */
 public final class CostEstimator {
 
@@ -24,6 +25,8 @@ public final class CostEstimator {
     private static final double WEIGHT = 1.0 / 16;
     private static final double MOST_BOUNDS = 100;
     /** One call alone may be wrong: an estimate above the limit would let no call pass that could correct it. */
+    private static final double DOUBTFUL_TIMES = 2;
+
     private static final double MOST_TIMES = 4;
 
     private final Map<String, Usage> usages = new LinkedHashMap<>(16, 0.75f, true) {
@@ -96,9 +99,15 @@ public final class CostEstimator {
         private double deviation;
         /** A call cost more than its bound, so that it is only a guess. */
         private boolean exceeded;
+        /** The last call cost so much more than was known that it was not believed. */
+        private boolean doubted;
 
         void add(double told) {
-            double share = Math.min(told, Math.min(MOST_BOUNDS, MOST_TIMES * Math.max(1, mean + deviation)));
+            double known = Math.max(1, mean + deviation);
+            boolean doubtful = told > DOUBTFUL_TIMES * known;
+            double most = doubtful && !doubted ? known : MOST_TIMES * known;
+            doubted = doubtful;
+            double share = Math.min(told, Math.min(MOST_BOUNDS, most));
             exceeded |= share > 1;
             samples = Math.min(samples + 1, Integer.MAX_VALUE - 1);
             double weight = Math.max(WEIGHT, 1.0 / samples); // The first calls weigh alike.

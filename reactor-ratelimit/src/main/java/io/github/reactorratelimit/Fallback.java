@@ -44,6 +44,8 @@ import reactor.core.scheduler.Schedulers;
 public final class Fallback implements PermitSource {
 
     private static final Logger LOG = LoggerFactory.getLogger(Fallback.class);
+    /** Its own and ours: an error that is one and the same for every call must not gather what came before each of them. */
+    private static final int MOST_SUPPRESSED = 16;
 
     /** Why a call goes on to the next source. */
     public enum Reason {
@@ -103,7 +105,7 @@ public final class Fallback implements PermitSource {
     }
 
     static Fallback of(Duration maxWait, PermitSource preferred, PermitSource... fallbacks) {
-        if (maxWait.isNegative()) {
+        if (Objects.requireNonNull(maxWait, "maxWait").isNegative()) {
             throw new IllegalArgumentException("the longest wait must not be negative, was " + maxWait);
         }
         List<Choice> choices = new ArrayList<>(choices(Objects.requireNonNull(preferred, "preferred")));
@@ -264,7 +266,7 @@ public final class Fallback implements PermitSource {
             Choice next = lastResort.next();
             failures.add(error);
             if (next == null) {
-                return failed(isWait(error) ? lastResort.telling(error) : error);
+                return failed(failures.stream().allMatch(Walk::isWait) ? lastResort.telling(error) : error);
             }
             tell(error, before.source, next.source);
             patience.turnTo(waitedOut, waitedOut);
@@ -300,8 +302,7 @@ public final class Fallback implements PermitSource {
         private Publisher<T> failed(Throwable error) {
             for (Throwable earlier : failures) {
                 List<Throwable> told = List.of(error.getSuppressed());
-                // An error that is one and the same for every call must not gather what came before each of them.
-                if (earlier != error && !told.contains(earlier) && told.size() < choices.size()) {
+                if (earlier != error && !told.contains(earlier) && told.size() < MOST_SUPPRESSED) {
                     error.addSuppressed(earlier);
                 }
             }

@@ -286,7 +286,7 @@ final class LearnedMeter extends Meter {
     @Override
     long expectedAt(long now, long ahead, long cost) {
         advance(now);
-        return !figure.isKnown() || Exact.add(ahead, cost) <= left() ? now : figure.latest();
+        return !figure.isKnown() || Exact.add(ahead, Math.max(1, cost)) <= left() ? now : figure.latest();
     }
 
     @Override

@@ -158,7 +158,8 @@ public final class Limit {
      * @throws IllegalArgumentException if the number is not positive or the unit is another one
      */
     public static Limit calendar(long permits, ChronoUnit unit, ZoneId zone) {
-        return new Limit(LimitDraft.calendar(permits, unit, zone));
+        return new Limit(LimitDraft.calendar(
+                permits, Objects.requireNonNull(unit, "unit"), Objects.requireNonNull(zone, "zone")));
     }
 
     /** A quota as responses describe it; a period of zero is not known. */

@@ -8,8 +8,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
+import reactor.core.Exceptions;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
 import reactor.core.publisher.SignalType;
 import reactor.core.scheduler.Schedulers;
 import reactor.util.context.Context;
@@ -129,7 +131,12 @@ final class PermittedExchange implements Exchange, Layers.Mark {
         boolean granted = state.getAndSet(OVER) == GRANTED;
         Permit here = permit; // It is there before it is granted.
         if (granted && here != null) {
-            here.release();
+            try {
+                here.release();
+            } catch (Throwable e) {
+                Exceptions.throwIfJvmFatal(e);
+                Operators.onErrorDropped(e, Context.empty()); // The answer is none the worse for it.
+            }
         }
     }
 

@@ -68,7 +68,7 @@ public final class PriceTable {
      * @throws IllegalArgumentException if the model is unknown or a figure is negative
      */
     public long microDollars(String model, long inputTokens, long outputTokens) {
-        Price price = prices.get(model);
+        Price price = prices.get(Objects.requireNonNull(model, "model"));
         if (price == null) {
             throw new IllegalArgumentException("the model must be one of "
                     + prices.keySet().stream().sorted().toList() + ", was " + model);

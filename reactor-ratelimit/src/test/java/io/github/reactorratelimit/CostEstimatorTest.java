@@ -94,7 +94,7 @@ class CostEstimatorTest {
             estimator.learn("model", 1_000, 100);
         }
         estimator.learn("model", 1, Long.MAX_VALUE);
-        assertThat(estimator.estimate("model", 1_000)).isBetween(300L, 1_000L);
+        assertThat(estimator.estimate("model", 1_000)).isBetween(100L, 300L);
         for (int i = 0; i < 150; i++) {
             estimator.learn("model", 1_000, 100);
         }
@@ -109,6 +109,19 @@ class CostEstimatorTest {
             learn(key, 1, 8_000, 2_000_000);
             learn(key, 5, 8_000, 800);
             assertThat(estimator.estimate(key, 8_000)).as(key).isLessThan(3 * 8_000L);
+        }
+    }
+
+    @Test
+    void a_wrong_figure_never_leads_to_an_estimate_that_is_far_above_the_bound() {
+        for (int wrong = 0; wrong < 40; wrong++) {
+            String key = "wrong " + wrong;
+            learn(key, wrong, 8_000, 6_000);
+            learn(key, 1, 8_000, 2_000_000);
+            for (int i = 0; i < 6; i++) {
+                assertThat(estimator.estimate(key, 8_000)).as(key).isLessThanOrEqualTo(8_500);
+                learn(key, 1, 8_000, 6_000);
+            }
         }
     }
 

@@ -8,9 +8,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.Fallback.Reason;
 import io.github.reactorratelimit.RetryScript.Response;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Flux;
@@ -200,6 +202,72 @@ class FallbackAfterFailuresTest extends TwoModels {
                     .use(asked -> Demand.one().maxWait(ZERO), permit -> Mono.error(shared))
                     .subscribe(answer -> {}, error -> {});
         }
-        assertThat(shared.getSuppressed()).hasSizeLessThanOrEqualTo(2);
+        assertThat(shared.getSuppressed()).hasSizeLessThanOrEqualTo(16);
+    }
+
+    private Throwable failing(Function<PermitSource, Throwable> error, PermitSource preferred, PermitSource... others) {
+        TestSubscriber<String> call = PermitSource.firstWithin(ofSeconds(1), preferred, others)
+                .when(IllegalStateException.class::isInstance)
+                .<String>use(asked -> Demand.one(), exchange -> Mono.error(error.apply(exchange.source())))
+                .subscribeWith(TestSubscriber.create());
+        time.advanceTimeBy(ofMinutes(2));
+        return call.expectTerminalError();
+    }
+
+    private RateLimiter spent() {
+        RateLimiter spent = RateLimiter.named("spent")
+                .limit(Limit.total(1))
+                .scheduler(() -> time)
+                .build();
+        spent.tryAcquire();
+        return spent;
+    }
+
+    private RateLimiter emptyFor(Duration left) {
+        RateLimiter empty = RateLimiter.named("empty")
+                .limit(Limit.of(1, left))
+                .scheduler(() -> time)
+                .build();
+        empty.tryAcquire();
+        return empty;
+    }
+
+    @Test
+    void a_failure_of_the_last_resort_is_told_with_all_that_came_before() {
+        RateLimiter first = emptyFor(ofSeconds(20));
+        RateLimiter second = emptyFor(ofSeconds(40));
+        Throwable error =
+                failing(source -> new IllegalStateException(source == first ? "first" : "second"), first, second);
+        assertThat(error).hasMessage("second");
+        assertThat(error.getSuppressed())
+                .extracting(Throwable::getMessage)
+                .contains("first")
+                .hasSize(3);
+    }
+
+    @Test
+    void an_error_with_suppressed_ones_of_its_own_is_told_with_the_earlier_ones_too() {
+        Throwable error = failing(
+                source -> {
+                    IllegalStateException failed = new IllegalStateException(source == gpt ? "gpt" : "cheap");
+                    failed.addSuppressed(new IllegalStateException("own"));
+                    failed.addSuppressed(new IllegalStateException("own too"));
+                    return failed;
+                },
+                gpt,
+                cheap);
+        assertThat(error).hasMessage("cheap");
+        assertThat(error.getSuppressed()).extracting(Throwable::getMessage).containsExactly("own", "own too", "gpt");
+    }
+
+    @Test
+    void where_a_call_failed_among_refusals_the_last_of_all_surfaces() {
+        RateLimiter first = spent();
+        RateLimiter last = spent();
+        IllegalStateException failed = new IllegalStateException("failed");
+        Throwable error = failing(source -> failed, first, cheap, last);
+        assertThat(error).isInstanceOf(RateLimitedException.class).hasSuppressedException(failed);
+        assertThat(error.getSuppressed()).hasSize(2).doesNotHaveDuplicates();
+        assertThat(error.getSuppressed()[0]).isInstanceOf(RateLimitedException.class);
     }
 }

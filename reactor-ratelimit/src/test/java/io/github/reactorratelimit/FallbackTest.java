@@ -75,7 +75,7 @@ class FallbackTest extends TwoModels {
         assertThat(call.expectTerminalError()).isInstanceOfSatisfying(RateLimitedException.class, refused -> {
             assertThat(refused.limiter()).isEqualTo("cheap");
             assertThat(refused.retryAfter()).isGreaterThan(ofSeconds(29));
-            assertThat(refused.getSuppressed()).hasSize(2);
+            assertThat(refused.getSuppressed()).hasSize(3);
         });
         pass(ofSeconds(1));
     }

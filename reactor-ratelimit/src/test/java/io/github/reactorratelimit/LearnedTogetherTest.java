@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.reactorratelimit.signal.Quota;
 import io.github.reactorratelimit.signal.RateLimitSignal;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -170,6 +171,13 @@ class LearnedTogetherTest {
         first.complete(told(tokens));
         assertThat(limiter.estimate(Demand.one()).retryAfter()).isEqualTo(ofSeconds(3));
         assertThat(limiter.tryAcquire().allowed()).isFalse();
+        List<Throwable> tooLate = new ArrayList<>();
+        limiter.acquire(Demand.one().maxWait(ofSeconds(1))).subscribe(permit -> {}, tooLate::add);
+        assertThat(tooLate)
+                .singleElement()
+                .isInstanceOfSatisfying(
+                        RateLimitedException.class,
+                        refused -> assertThat(refused.retryAfter()).isEqualTo(ofSeconds(3)));
         Asked asked = time.ask(limiter);
         time.runTo(ofMillis(2_999));
         assertThat(asked.at()).isNull();

@@ -570,8 +570,8 @@ final class Model {
     private long expectedByQuotas(ModelKey key, Demand demand, long ahead) {
         return key.quotas.stream()
                 .filter(quota -> quota.known)
-                .filter(quota ->
-                        (quota.unit.equals(Limit.REQUESTS) ? ahead : 0) + demand.cost(quota.unit) > available(quota))
+                .filter(quota -> (quota.unit.equals(Limit.REQUESTS) ? ahead : 0) + Math.max(1, demand.cost(quota.unit))
+                        > available(quota))
                 .mapToLong(quota -> quota.notAfter)
                 .max()
                 .orElse(now);

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.reactivestreams.Publisher;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
+import reactor.core.publisher.Hooks;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 import reactor.test.subscriber.TestSubscriber;
@@ -96,6 +97,49 @@ class PermittedExchangeTest {
                 .subscribe()
                 .dispose();
         assertThat(told).containsExactly("released", "released");
+    }
+
+    @Test
+    void a_permit_is_not_held_for_a_call_without_an_answer() {
+        source.<String>use(asked -> Demand.one(), exchange -> {
+                    exchange.hold();
+                    return Mono.empty();
+                })
+                .block();
+        assertThat(told).containsExactly("released");
+    }
+
+    @Test
+    void an_answer_is_none_the_worse_for_a_permit_that_cannot_be_given_back() {
+        IllegalStateException broken = new IllegalStateException("broken");
+        PermitSource clumsy = demand -> Mono.just(new Permit() {
+            @Override
+            public void sent() {}
+
+            @Override
+            public void settle(String unit, long actual) {}
+
+            @Override
+            public void hear(RateLimitSignal signal) {}
+
+            @Override
+            public void complete(RateLimitSignal signal) {}
+
+            @Override
+            public void release() {
+                throw broken;
+            }
+        });
+        List<Throwable> dropped = new ArrayList<>();
+        Hooks.onErrorDropped(dropped::add);
+        try {
+            assertThat(clumsy.<String>use(asked -> Demand.one(), exchange -> Mono.just("answer"))
+                            .block())
+                    .isEqualTo("answer");
+        } finally {
+            Hooks.resetOnErrorDropped();
+        }
+        assertThat(dropped).containsExactly(broken);
     }
 
     @Test

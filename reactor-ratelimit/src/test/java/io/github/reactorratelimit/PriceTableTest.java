@@ -31,6 +31,7 @@ class PriceTableTest {
     void what_has_no_price_is_told_at_once() {
         assertThatThrownBy(() -> prices.microDollars("huge", 1, 1))
                 .hasMessage("the model must be one of [free, large, small], was huge");
+        assertThatThrownBy(() -> prices.microDollars(null, 1, 1)).hasMessage("model");
         assertThatThrownBy(() -> prices.microDollars("small", -1, 1)).hasMessageContaining("were -1 and 1");
         assertThatThrownBy(() -> prices.with("a", "-1", "1")).hasMessageContaining("must not be negative, was -1");
         assertThatThrownBy(() -> prices.with("a", "1", "much")).hasMessageContaining("was much");

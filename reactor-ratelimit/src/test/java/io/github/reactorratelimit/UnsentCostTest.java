@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.RetryScript.ClientError;
 import io.github.reactorratelimit.RetryScript.Response;
+import io.github.reactorratelimit.signal.Headers;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -100,5 +101,52 @@ class UnsentCostTest { // B63
         assertThat(waiting.getReceivedOnNext()).isEmpty();
         time.advanceTimeBy(ofMillis(1));
         assertThat(waiting.getReceivedOnNext()).hasSize(1);
+    }
+
+    /** Writes, which are their own ids. */
+    private static final BatchReader<String, String> WRITES = new BatchReader<>() {
+        @Override
+        public Object id(String part) {
+            return part;
+        }
+
+        @Override
+        public Object idOf(String answer) {
+            return answer;
+        }
+
+        @Override
+        public int status(String answer) {
+            return 200;
+        }
+
+        @Override
+        public Headers headers(String answer) {
+            return Headers.of();
+        }
+
+        @Override
+        public boolean isIdempotent(String part) {
+            return false;
+        }
+    };
+
+    @Test
+    void a_batch_that_was_answered_was_sent_whatever_fails_after_its_head() {
+        List<List<String>> sent = new ArrayList<>();
+        RateLimitOperator calls = limiter.calls().retry(RetryPolicy.attempts(3)).failures(RetryScript.FAILURES);
+        BatchRetry.of(calls, WRITES)
+                .send(
+                        List.of("a", "b"),
+                        DEAR,
+                        parts -> Mono.deferContextual(context -> {
+                            sent.add(parts);
+                            RateLimitContext.exchange(context).head(200, Headers.of());
+                            return Mono.error(new ClientError("refused", Failure.notSent()));
+                        }))
+                .subscribe();
+        time.advanceTimeBy(ofMinutes(1));
+        assertThat(sent).containsExactly(List.of("a", "b"));
+        assertThat(left()).containsExactly(8L, 800L);
     }
 }

@@ -2,9 +2,13 @@ package io.github.reactorratelimit.test;
 
 import java.time.Duration;
 import java.util.Locale;
+import java.util.Objects;
 
 /** The rules for values that enter the kit, each failing with the rule and the value. */
 final class Checks {
+
+    /** What a count of milliseconds can hold. */
+    private static final Duration LONGEST = Duration.ofMillis(Long.MAX_VALUE);
 
     private Checks() {}
 
@@ -30,8 +34,11 @@ final class Checks {
     }
 
     static Duration atLeastOneMilli(String name, Duration value) {
-        if (value.toMillis() < 1) {
+        if (Objects.requireNonNull(value, name).compareTo(Duration.ofMillis(1)) < 0) {
             throw new IllegalArgumentException(name + " must be at least 1 ms, was " + value);
+        }
+        if (value.compareTo(LONGEST) > 0) {
+            throw new IllegalArgumentException(name + " must be at most " + LONGEST + ", was " + value);
         }
         return value;
     }

@@ -128,5 +128,10 @@ class KindsOfLimitsTest {
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("1000000000 over PT8760H");
         ServerLimit.bucket(1_000_000, 1, Duration.ofDays(365));
+        Duration endless = Duration.ofSeconds(Long.MAX_VALUE);
+        assertThatThrownBy(() -> ServerLimit.bucket(1, 1, endless))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageEndingWith("was " + endless);
+        assertThatThrownBy(() -> ServerLimit.slidingWindow(1, endless)).isInstanceOf(IllegalArgumentException.class);
     }
 }
