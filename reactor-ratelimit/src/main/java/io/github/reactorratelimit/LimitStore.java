@@ -223,7 +223,8 @@ public interface LimitStore {
     /**
      * How a key stands for everybody.
      *
-     * @param closedNanos for how long it is closed
+     * @param closedNanos for how long it is closed; negative if it was opened by hand before that was over, which a store
+     *     tells for as long as somebody may still believe that it is closed
      * @param waveNanos when the last wave of refusals was told first, on the store's clock; 0 if there was none
      * @param waves how many came in a row
      * @param width how many may be out while it opens again; 0 if it is open

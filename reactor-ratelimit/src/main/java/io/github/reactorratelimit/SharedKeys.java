@@ -56,23 +56,19 @@ final class SharedKeys {
             closed(now, node, nanos);
             gate.sharedUntil = gate.closedUntil;
         } else if (gate.isClosed(now) && !toTell.isToClose(node)) {
-            if (Exact.subtract(gate.closedUntil, Exact.add(now, nanos)) <= WAY_NANOS) {
+            if (nanos < 0 && gate.sharedUntil == gate.closedUntil) {
+                opened(now, node);
+            } else if (nanos > 0 && Exact.subtract(gate.closedUntil, Exact.add(now, nanos)) <= WAY_NANOS) {
                 gate.sharedUntil = gate.closedUntil;
-            } else if (gate.sharedUntil == gate.closedUntil) {
-                opened(now, node, nanos);
             }
         }
     }
 
-    /** Another process opened a key, and perhaps closed it again for less long. */
-    private void opened(long now, Node node, long nanos) {
+    /** Somebody opened a key by hand in another process. A store that merely lost what it knew says no such thing. */
+    private void opened(long now, Node node) {
         node.advance(now);
         node.reopen(now);
         news.opened(node);
-        if (nanos > 0) {
-            closed(now, node, nanos);
-            node.gate.sharedUntil = node.gate.closedUntil;
-        }
         turns.touch(now, node);
     }
 

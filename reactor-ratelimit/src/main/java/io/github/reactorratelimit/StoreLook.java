@@ -91,7 +91,7 @@ final class StoreLook {
         }
         limits.addAll(here.limits().subList(limits.size(), here.limits().size()));
         KeyState key = reply.keys().get(0);
-        Duration closed = Duration.ofNanos(key.closedNanos());
+        Duration closed = Duration.ofNanos(Math.max(0, key.closedNanos()));
         return new ScopeState(here.by(), here.endpoint(), here.keys(), limits, closed, key.waves(), here.lines());
     }
 

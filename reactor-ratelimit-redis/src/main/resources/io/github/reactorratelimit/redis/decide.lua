@@ -9,6 +9,7 @@
 --                            where no limit is known, whether it widens slowly
 --           out              "process held until ...": who has how many out that have a place in the ramp
 --           ends             when the key does, or "never"
+--           opened           it was opened by hand; until when it would have been closed, which others may still believe
 --           since            when it was forgotten last: nothing is corrected of what was granted before
 --           usage            "permille at": how full the server said it is, and when that was told
 --           window:...       "until amount until amount ...", rising: so much counts until then
@@ -46,7 +47,7 @@
 --                          transit (how much later than now it counts from)
 --
 -- REPLY   now
---         per key          for how long it is closed, wave, waves, width, usage, when that was told; if it learns also
+--         per key          for how long it is closed (-1: it was opened by hand before that was over), wave, waves, width, usage, when that was told; if it learns also
 --                          the number of its quotas, then each: field, left before all asks, and for how long
 --         per ask          how many of `times` are granted; if it asks ahead, how many of those; of the next one, how long it has to wait (0: nothing refused it;
 --                          -1: not a matter of time), which key says so, and which limit (0: the key itself; if wanted, the one with
@@ -545,7 +546,7 @@ end
 -- One look per key, at all of it that matters. A ramp that never was is made when it is needed.
 local limits, scopes = {}, {}
 for key = 2, #KEYS do
-  scopes[key - 1] = { name = KEYS[key], limits = {}, fields = { 'closed', 'ramp', 'usage', 'ends', 'since' } }
+  scopes[key - 1] = { name = KEYS[key], limits = {}, fields = { 'closed', 'ramp', 'usage', 'ends', 'since', 'opened' } }
 end
 for i = 1, int() do
   local limit = { key = int(), field = text() }
@@ -559,7 +560,7 @@ end
 for _, scope in ipairs(scopes) do
   local known = redis.call('HMGET', scope.name, unpack(scope.fields))
   scope.closed, scope.ends = tonumber(known[1] or '0'), known[4] or nil
-  scope.since = tonumber(known[5] or '0')
+  scope.since, scope.opened = tonumber(known[5] or '0'), tonumber(known[6] or '0')
   scope.usage, scope.told = 0, 0
   if known[2] then
     scope.ramp = load_ramp(known[2], redis.call('HGET', scope.name, 'out'))
@@ -569,7 +570,7 @@ for _, scope in ipairs(scopes) do
     scope.usage, scope.told = tonumber(usage), tonumber(told)
   end
   for i, limit in ipairs(scope.limits) do
-    limit.kind.load(limit, known[5 + i] or '')
+    limit.kind.load(limit, known[6 + i] or '')
   end
 end
 
@@ -620,7 +621,14 @@ end
 
 ---------------------------------------------------------------------------------------------------------- what is told
 
+-- By hand.
+local function open(scope)
+  scope.opened = math.max(scope.opened, scope.closed)
+  scope.reopened = scope.opened > now
+end
+
 local function forget(scope)
+  open(scope)
   redis.call('DEL', scope.name)
   for _, limit in ipairs(scope.limits) do
     limit.kind.load(limit, '')
@@ -639,6 +647,11 @@ local function close(scope, micros)
   for _, limit in ipairs(scope.limits) do
     limit.kind.stop(limit, from, till)
     limit.changed = true
+  end
+  if micros < 0 then
+    open(scope)
+  elseif micros > 0 and scope.opened > 0 then
+    scope.opened, scope.reopened = 0, true
   end
   scope.closed = till
 end
@@ -711,7 +724,7 @@ local function answer(...)
 end
 for _, scope in ipairs(scopes) do
   local ramp = scope.ramp
-  answer(math.max(0, scope.closed - now), ramp and ramp.wave or 0, ramp and ramp.waves or 0, ramp and ramp.width or 0,
+  answer(scope.closed <= now and scope.opened > now and -1 or math.max(0, scope.closed - now), ramp and ramp.wave or 0, ramp and ramp.waves or 0, ramp and ramp.width or 0,
     scope.usage, scope.told)
   if learns then
     local quotas = quotas_of(scope)
@@ -892,6 +905,12 @@ for _, scope in ipairs(scopes) do
       set[#set + 1], set[#set + 2] = 'closed', digits(scope.closed)
     elseif scope.closed > 0 then
       gone[#gone + 1] = 'closed'
+    end
+    if scope.reopened and scope.opened > now then
+      set[#set + 1], set[#set + 2] = 'opened', digits(scope.opened)
+      full = full and math.max(full, scope.opened)
+    elseif scope.reopened then
+      gone[#gone + 1] = 'opened'
     end
     if scope.forgotten then
       set[#set + 1], set[#set + 2] = 'since', digits(now)

@@ -265,7 +265,7 @@ class DecideScriptTest {
         assertThat(call().window(ROOT, 1, SECOND).close(ROOT, SECOND).ask(1, 0).at(T, redis))
                 .endsWith(5 * SECOND, 0L, 5 * SECOND, 1L, 0L);
         assertThat(call().window(ROOT, 1, SECOND).close(ROOT, -1).ask(1, 0).at(T, redis))
-                .endsWith(0L, 1L, 0L, 0L, 0L);
+                .endsWith(-1L, 1L, 0L, 0L, 0L);
         assertThat(redis.hget(ROOT, "closed")).isNull();
     }
 
@@ -459,7 +459,7 @@ class DecideScriptTest {
         call().window(ROOT, 2, SECOND).ask(2, 0).at(T, redis);
         call().total(ROOT, 2).close(ROOT, 50 * SECOND, T).ask(2, 0).at(T, redis);
         assertThat(call().batch(0).window(ROOT, 2, SECOND).close(ROOT, -2).all(T + 1, redis))
-                .containsExactly(T + 1, 0L, 0L, 0L, 0L, 0L, 0L);
+                .containsExactly(T + 1, -1L, 0L, 0L, 0L, 0L, 0L);
         assertThat(call().window(ROOT, 2, SECOND).ask(5, 0).at(T + 2, redis)).endsWith(2L, SECOND, 1L, 1L);
     }
 
@@ -470,6 +470,36 @@ class DecideScriptTest {
                 call -> call.bucket(ROOT, 2, SECOND, 0, 1),
                 call -> call.spaced(ROOT, 2, SECOND, 100 * SECOND),
                 call -> call.total(ROOT, 2));
+    }
+
+    private long closed(ScriptCall call, long at) {
+        return call.window(ROOT, 2, SECOND).all(at, redis).get(1);
+    }
+
+    @Test
+    void that_a_key_was_opened_by_hand_is_told_until_it_would_have_opened() {
+        call().close(ROOT, 50 * SECOND, 0).close(ROOT, -1).at(T, redis);
+        assertThat(closed(call(), T + 49 * SECOND)).isEqualTo(-1);
+        assertThat(closed(call(), T + 50 * SECOND)).isZero();
+    }
+
+    @Test
+    void or_until_it_is_closed_again() {
+        call().close(ROOT, 50 * SECOND, 0).at(T, redis);
+        call().batch(0).window(ROOT, 2, SECOND).close(ROOT, -2).at(T + SECOND, redis);
+        assertThat(closed(call(), T + 2 * SECOND)).isEqualTo(-1);
+        call().close(ROOT, 5 * SECOND, 0).at(T + 3 * SECOND, redis);
+        assertThat(closed(call(), T + 4 * SECOND)).isEqualTo(4 * SECOND);
+        assertThat(closed(call(), T + 9 * SECOND)).isZero();
+    }
+
+    @Test
+    void a_key_that_was_lost_or_was_never_closed_is_not_opened() {
+        call().close(ROOT, 50 * SECOND, 0).at(T, redis);
+        redis.flushall();
+        assertThat(closed(call(), T + 1)).isZero();
+        call().close(ROOT, -1).at(T + 2, redis);
+        assertThat(closed(call(), T + 3)).isZero();
     }
 
     @ParameterizedTest
