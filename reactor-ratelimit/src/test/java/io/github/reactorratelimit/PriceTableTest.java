@@ -28,6 +28,7 @@ class PriceTableTest {
     }
 
     @Test
+    @SuppressWarnings("NullAway") // What callers without a checker may do.
     void what_has_no_price_is_told_at_once() {
         assertThatThrownBy(() -> prices.microDollars("huge", 1, 1))
                 .hasMessage("the model must be one of [free, large, small], was huge");
